@@ -1,0 +1,97 @@
+"""The hash-chained log of a trial.
+
+An event is a JSON object `{"seq", "type", "at", "data", "prev", "hash"}`: `hash` is the SHA-256 of the canonical
+form (RFC 8785) of the event without `hash`, `prev` the hash of the event before it (64 zeros before the first).
+The root hash of a transcript is the hash of its last event.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import rfc8785
+
+Event = dict[str, Any]
+GENESIS = "0" * 64
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of a JSON value's canonical form, in hex.
+
+    Raises:
+        ValueError: when the value has no canonical form (a number that is not finite or beyond 2^53, a lone surrogate).
+    """
+    return hashlib.sha256(rfc8785.dumps(value)).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class ChainFault:
+    """The first event of a transcript that does not verify."""
+
+    seq: int
+    found: str
+    expected: str
+
+    def __str__(self) -> str:
+        return f"event {self.seq}: found {self.found}, expected {self.expected}"
+
+
+@dataclass(slots=True)
+class Ledger:
+    """An append-only list of chained events."""
+
+    events: list[Event] = field(default_factory=list)
+
+    def append(self, kind: str, at: int, data: Mapping[str, Any]) -> Event:
+        """Chain one event of `kind` at simulated time `at` (seconds since the epoch) and return it.
+
+        `data` must already be plain JSON; it is stored as its canonical copy, so that nothing the caller does later
+        changes what was logged.
+        """
+        body = {"seq": len(self.events), "type": kind, "at": at, "data": data, "prev": self.root_hash}
+        text = rfc8785.dumps(body)
+        event: Event = json.loads(text)
+        event["hash"] = hashlib.sha256(text).hexdigest()
+        self.events.append(event)
+        return event
+
+    @property
+    def root_hash(self) -> str:
+        """The hash of the last event; 64 zeros while there is none."""
+        return self.events[-1]["hash"] if self.events else GENESIS
+
+
+def verify(events: Sequence[Mapping[str, Any]], root_hash: str | None = None) -> ChainFault | None:
+    """Return the first fault of a chain, or None when every event and the root hash hold."""
+    prev = GENESIS
+    for seq, event in enumerate(events):
+        fault = _event_fault(seq, event, prev)
+        if fault:
+            return fault
+        prev = str(event["hash"])
+    if root_hash is not None and prev != root_hash:
+        return ChainFault(len(events), f"a chain that ends in {prev[:12]}…", f"root hash {root_hash[:12]}…")
+    return None
+
+
+def _event_fault(seq: int, event: Mapping[str, Any], prev: str) -> ChainFault | None:
+    if event.get("seq") != seq:
+        return ChainFault(seq, f"seq {event.get('seq')!r}", f"seq {seq}")
+    if event.get("prev") != prev:
+        return ChainFault(seq, f"prev {str(event.get('prev'))[:12]}…", f"{prev[:12]}…")
+    try:
+        actual = digest({k: v for k, v in event.items() if k != "hash"})
+    except (ValueError, TypeError) as error:
+        return ChainFault(seq, f"an event with no canonical form ({error})", "plain JSON")
+    if event.get("hash") != actual:
+        return ChainFault(seq, f"hash {str(event.get('hash'))[:12]}…", f"{actual[:12]}…")
+    return None
+
+
+def to_jsonl(events: Iterable[Mapping[str, Any]]) -> str:
+    """Return a transcript as one canonical JSON object a line."""
+    return "".join(rfc8785.dumps(event).decode() + "\n" for event in events)
