@@ -1,0 +1,211 @@
+"""What goes into a policy decision and what comes out, and the protocol of an engine.
+
+The gateway builds the input itself; nothing in it is what the agent says about itself, except the call it proposes
+(`arguments`, and the evidence it cites, checked against the transcript). `docs/policy.md` explains every field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+PACKAGE = "soclab.gateway"
+ENTRYPOINT = "soclab/gateway/decision"
+"""The one entry point: `data.soclab.gateway.decision`."""
+
+
+class _Input(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class AgentIn(_Input):
+    """The agent as the session knows it; `model` is empty for an agent without a model."""
+
+    name: str
+    model: str
+    scripted: bool
+
+
+class ToolIn(_Input):
+    """The called tool; where it is unknown, `known` is false and the other fields are empty."""
+
+    name: str
+    known: bool
+    server: str
+    effect: Literal["read", "reversible", "irreversible", ""]
+    kind: str
+    authority: Literal["observe", "note", "act", ""]
+    change: str
+
+
+class TargetIn(_Input):
+    """One thing that the call aims at, with what the incident declares about it.
+
+    `scoped` false: any value is legitimate. `in_incident`: whether it is of the case's own scope. `last_of` names roles of which it is
+    the last enabled holder (`idp_admin`). `size`: how many single addresses it covers (1 for anything that is no network).
+    """
+
+    argument: str
+    type: str
+    value: str
+    scoped: bool
+    declared: bool
+    protected: bool
+    roles: list[str]
+    last_of: list[str]
+    in_scope: bool
+    size: int
+    ascii: bool
+    maintenance: list[WindowIn]
+
+
+class WindowIn(_Input):
+    """A maintenance window of a target, in seconds since the epoch."""
+
+    start: int
+    end: int
+
+
+class EvidenceIn(_Input):
+    """A cited piece of evidence that the transcript holds; `incident` is the one its records belong to."""
+
+    id: str
+    tool: str
+    kind: str
+    incident: str
+
+
+class BudgetIn(_Input):
+    """How much of a budget is used, this call included, and its limit."""
+
+    used: int
+    limit: int
+
+
+class BudgetsIn(_Input):
+    """Calls, cost units, simulated seconds and state changes of the trial."""
+
+    calls: BudgetIn
+    cost: BudgetIn
+    seconds: BudgetIn
+    changes: BudgetIn
+
+
+class LeavingIn(_Input):
+    """What the gateway found in the texts that leave or are kept: labels of secrets, internal names, recipients."""
+
+    outside: bool
+    secrets: list[str]
+    internal_names: list[str]
+    recipients: list[str]
+    allowed_recipients: list[str]
+
+
+class IncidentIn(_Input):
+    """The incident as declared; without declared assets every protected-asset question stays unproved."""
+
+    id: str
+    assets_declared: bool
+    degraded: bool
+    approved_models: list[str]
+
+
+class DecisionInput(_Input):
+    """The whole input of one decision (`soclab-decision/1`)."""
+
+    format: Literal["soclab-decision/1"] = "soclab-decision/1"
+    level: int = Field(ge=1, le=5)
+    now: int
+    agent: AgentIn
+    incident: IncidentIn
+    tool: ToolIn
+    arguments: dict[str, Any]
+    schema_faults: list[str]
+    shape_faults: list[str]
+    targets: list[TargetIn]
+    evidence: list[EvidenceIn]
+    unknown_evidence: list[str]
+    budgets: BudgetsIn
+    leaving: LeavingIn
+
+
+TargetIn.model_rebuild()
+
+
+class PolicyOutcome(StrEnum):
+    """What a policy may answer."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+
+
+class Obligation(StrEnum):
+    """What the gateway can be obliged to do; any other obligation denies."""
+
+    REQUIRE_APPROVAL = "require_approval"
+    """Ask the approver before the call is executed."""
+    RECORD_ONLY = "record_only"
+    """Record the proposal as a recommendation and execute nothing."""
+    REDACT = "redact"
+    """Take secrets out of what the agent is handed."""
+
+
+UNAVAILABLE = "policy_unavailable"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A readable answer: `outcome`, every reason of a denial, the obligations of an allowance, both sorted."""
+
+    outcome: PolicyOutcome
+    reasons: tuple[str, ...] = ()
+    obligations: tuple[Obligation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A deny reason of a policy, where its rule stands and what its METADATA says."""
+
+    reason: str
+    file: str
+    line: int
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySource:
+    """A policy directory as loaded: module texts by file name, data document, digest over both, deny rules."""
+
+    path: str
+    modules: Mapping[str, str]
+    data: Mapping[str, Any]
+    digest: str
+    rules: Sequence[Rule]
+
+    def place(self, reason: str) -> str:
+        """Return `scope.rego:41` for a reason, or an empty text where the policy names no such rule."""
+        return next((f"{rule.file}:{rule.line}" for rule in self.rules if rule.reason == reason), "")
+
+
+class Engine(Protocol):
+    """Decides. One engine serves a whole session."""
+
+    kind: Literal["embedded", "server"]
+    source: PolicySource
+    address: str | None
+
+    def decide(self, document: Mapping[str, Any]) -> Decision:
+        """Return the decision on a `DecisionInput` as plain JSON.
+
+        Raises:
+            PolicyUnavailable: when there is no answer, a late, a malformed or an unknown one.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release what the engine holds."""
+        ...
