@@ -44,10 +44,15 @@ class Authority(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Marks an argument that names something in the world; `scoped` is False where any value is legitimate."""
+    """Marks an argument that names something in the world.
+
+    `scoped` is False where any value is legitimate; `changes` is False where the tool's change is not of this value
+    (the host on which a process is killed).
+    """
 
     type: TargetType
     scoped: bool = True
+    changes: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +146,8 @@ class Tool:
         """Return the changes that the call would make if it were executed."""
         if self.change is None:
             return []
-        return [Change(self.change, aim.value) for aim in self.aims(arguments)]
+        changed = [aim for aim in self.aims(arguments) if self.targets[aim.argument].changes]
+        return [Change(self.change, aim.value) for aim in changed]
 
 
 def _targets_of(model: type[BaseModel]) -> Iterator[tuple[str, Target]]:

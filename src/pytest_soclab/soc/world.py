@@ -83,6 +83,10 @@ class World:
         """Put a copy of a row with some fields changed."""
         self.put(table, key, {**self.table(table)[key], **fields})
 
+    def remove(self, table: str, key: str) -> None:
+        """Take a row out of its table."""
+        del self.table(table)[key]
+
     def fork(self) -> World:
         """Return a world of its own with the same content; changes in one are not seen in the other."""
         return World(self.charter, {name: dict(rows) for name, rows in self.tables.items()}, self.now)

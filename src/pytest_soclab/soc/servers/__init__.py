@@ -1,0 +1,30 @@
+"""The tool servers of the simulated SOC; each declares its `TABLES` and its `TOOLS`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType, ModuleType
+
+from pytest_soclab.soc.registry import Registry
+from pytest_soclab.soc.tables import Table
+
+
+@cache
+def servers() -> tuple[ModuleType, ...]:
+    """Return the modules of the tool servers."""
+    from pytest_soclab.soc.servers import cases, endpoint, identity, intel, network, siem
+
+    return (siem, identity, endpoint, network, intel, cases)
+
+
+@cache
+def registry() -> Registry:
+    """Return the registry of every tool."""
+    return Registry.of(tool for server in servers() for tool in server.TOOLS)
+
+
+@cache
+def tables() -> Mapping[str, Table]:
+    """Return every declared table by name."""
+    return MappingProxyType({table.name: table for server in servers() for table in server.TABLES})
