@@ -1,0 +1,33 @@
+# When a state change may run: degraded telemetry stops every change; what runs without a human is listed and small.
+package soclab.gateway
+
+# METADATA
+# title: Telemetry is degraded
+# description: Denies every state change while the incident's telemetry is known to be incomplete.
+reasons contains "degraded_mode" if {
+	changes_state
+	not telemetry_complete
+}
+
+telemetry_complete if input.incident.degraded == false
+
+# METADATA
+# title: The change may run unattended
+# description: Holds at L5 for a reversible, low-risk change of one small known target in scope; any other asks a human.
+unattended if {
+	input.level == 5
+	input.tool.effect == "reversible"
+	input.tool.change in settings.unattended.changes
+	count(input.targets) == 1
+	every target in input.targets { low_risk(target) }
+}
+
+low_risk(target) if {
+	target.in_scope == true
+	target.size <= settings.unattended.addresses
+	described(target)
+}
+
+described(target) if target.declared == true
+
+described(target) if not target.type in settings.unattended.declared_types

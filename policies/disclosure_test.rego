@@ -1,0 +1,32 @@
+package soclab.gateway_test
+
+leaving(change) := {"leaving": change}
+
+test_disclosure[name] if {
+	some name, case in {
+		"a secret": {"change": leaving({"secrets": ["api_key"]}), "expected": ["sensitive_data"]},
+		"an internal name inside": {"change": leaving({"internal_names": ["db-7.corp.test"]}), "expected": []},
+		"an internal name outside": {
+			"change": leaving({"outside": true, "internal_names": ["db-7.corp.test"]}),
+			"expected": ["internal_name_disclosure"],
+		},
+		"outside without names": {"change": leaving({"outside": true}), "expected": []},
+		"a listed address": {"change": leaving({"recipients": ["ciso@example.org"]}), "expected": []},
+		"another address of that domain": {
+			"change": leaving({"recipients": ["ceo@example.org"]}),
+			"expected": ["external_recipient"],
+		},
+		"a listed domain": {"change": leaving({"recipients": ["soc@example.com", "ir@Example.COM"]}), "expected": []},
+		"a domain that ends like a listed one": {
+			"change": leaving({"recipients": ["soc@notexample.com"]}),
+			"expected": ["external_recipient"],
+		},
+		"two at signs": {"change": leaving({"recipients": ["a@evil.test@example.com"]}), "expected": ["external_recipient"]},
+		"a letter whose lower case is Latin": {
+			"change": {"leaving": {"recipients": ["a@ban\u212a.example"], "allowed_recipients": ["bank.example"]}},
+			"expected": ["external_recipient"],
+		},
+		"a bare word": {"change": leaving({"recipients": ["somebody"]}), "expected": ["external_recipient"]},
+	}
+	reasons(note, case.change) == case.expected
+}
