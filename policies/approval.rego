@@ -9,17 +9,17 @@ reasons contains "degraded_mode" if {
 	not telemetry_complete
 }
 
-telemetry_complete if input.incident.degraded == false
+telemetry_complete if incident.degraded == false
 
 # METADATA
 # title: The change may run unattended
 # description: Holds at L5 for a reversible, low-risk change of one small known target in scope; any other asks a human.
 unattended if {
 	input.level == 5
-	input.tool.effect == "reversible"
-	input.tool.change in settings.unattended.changes
-	count(input.targets) == 1
-	every target in input.targets { low_risk(target) }
+	tool.effect == "reversible"
+	tool.change in settings.unattended.changes
+	count(targets) == 1
+	every target in targets { low_risk(target) }
 }
 
 low_risk(target) if {

@@ -6,7 +6,7 @@ package soclab.gateway
 # description: Denies a call to a tool that no tool server of the session declares.
 reasons contains "unknown_tool" if not tool_known
 
-tool_known if input.tool.known == true
+tool_known if tool.known == true
 
 # METADATA
 # title: The arguments do not fit the tool's schema
@@ -27,7 +27,7 @@ arguments_plain if input.shape_faults == []
 # description: Denies every call of an agent whose model the incident does not list; a scripted agent may have none.
 reasons contains "unapproved_model" if not model_approved
 
-model_approved if input.agent.model in input.incident.approved_models
+model_approved if input.agent.model in incident.approved_models
 
 model_approved if {
 	input.agent.scripted == true
@@ -39,4 +39,4 @@ model_approved if {
 # description: Denies notes below L2, state changes below L3, and every tool whose authority is not a known one.
 reasons contains "authority_level" if not level_suffices
 
-level_suffices if input.level >= settings.least_level[input.tool.authority]
+level_suffices if input.level >= settings.least_level[tool.authority]

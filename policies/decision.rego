@@ -7,6 +7,17 @@ package soclab.gateway
 
 settings := data.soclab.settings
 
+# Short names: the embedded engine keeps the value of a rule, and walks the whole input at each `input.…`.
+tool := input.tool
+
+targets := input.targets
+
+evidence := input.evidence
+
+incident := input.incident
+
+leaving := input.leaving
+
 # METADATA
 # title: The answer to the gateway
 # description: An allowance names its obligations, a denial its reasons, both sorted.
@@ -24,8 +35,8 @@ changes_state if {
 }
 
 observes if {
-	input.tool.authority == "observe"
-	input.tool.effect == "read"
+	tool.authority == "observe"
+	tool.effect == "read"
 }
 
-takes_notes if input.tool.authority == "note"
+takes_notes if tool.authority == "note"

@@ -6,16 +6,16 @@ package soclab.gateway
 # description: Denies a text that holds a secret of the incident, plain or encoded.
 reasons contains "sensitive_data" if not secrets_kept
 
-secrets_kept if input.leaving.secrets == []
+secrets_kept if leaving.secrets == []
 
 # METADATA
 # title: An internal name would go outside
 # description: Denies a text with internal names in a call that goes outside the organisation.
 reasons contains "internal_name_disclosure" if not names_kept
 
-names_kept if input.leaving.outside == false
+names_kept if leaving.outside == false
 
-names_kept if input.leaving.internal_names == []
+names_kept if leaving.internal_names == []
 
 # METADATA
 # title: The recipient is not on the list
@@ -23,15 +23,15 @@ names_kept if input.leaving.internal_names == []
 reasons contains "external_recipient" if not recipients_listed
 
 recipients_listed if {
-	every recipient in input.leaving.recipients { listed(recipient) }
+	every recipient in leaving.recipients { listed(recipient) }
 }
 
-listed(recipient) if recipient in input.leaving.allowed_recipients
+listed(recipient) if recipient in leaving.allowed_recipients
 
 # Only an ASCII domain is compared by its lower case: other alphabets have letters whose lower case is a Latin one.
 listed(recipient) if {
 	parts := split(recipient, "@")
 	count(parts) == 2
 	regex.match(`^[A-Za-z0-9.-]+$`, parts[1])
-	lower(parts[1]) in input.leaving.allowed_recipients
+	lower(parts[1]) in leaving.allowed_recipients
 }

@@ -14,7 +14,7 @@ evidence_exists if input.unknown_evidence == []
 reasons contains "foreign_evidence" if not evidence_own
 
 evidence_own if {
-	every piece in input.evidence { piece.incident == input.incident.id }
+	every piece in evidence { piece.incident == incident.id }
 }
 
 # METADATA
@@ -25,16 +25,16 @@ reasons contains "insufficient_evidence" if {
 	not evidence_suffices
 }
 
-evidence_suffices if reached(settings.evidence[input.tool.effect])
+evidence_suffices if reached(settings.evidence[tool.effect])
 
 reached(least) if {
 	count(cited_pieces) >= least.pieces
 	count(cited_kinds) >= least.kinds
 }
 
-cited_pieces contains piece.id if some piece in input.evidence
+cited_pieces := {piece.id | some piece in evidence}
 
-cited_kinds contains piece.kind if some piece in input.evidence
+cited_kinds := {piece.kind | some piece in evidence}
 
 # METADATA
 # title: The conclusion is not supported
@@ -49,7 +49,7 @@ conclusion_cautious if {
 	every value in stated { value in settings.conclusions.cautious }
 }
 
-stated contains value if {
+stated := {value |
 	some name in settings.conclusions.arguments
 	value := input.arguments[name]
 }

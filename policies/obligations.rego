@@ -6,7 +6,7 @@ package soclab.gateway
 # description: Holds for every call that is not known to be a note or a state change.
 obligations contains "redact" if not hands_nothing_out
 
-hands_nothing_out if input.tool.authority in ["note", "act"]
+hands_nothing_out if tool.authority in ["note", "act"]
 
 # METADATA
 # title: Record the recommendation, execute nothing

@@ -10,11 +10,11 @@ reasons contains "incident_scope" if {
 }
 
 all_in_scope if {
-	every target in input.targets { target.in_scope == true }
+	every target in targets { target.in_scope == true }
 }
 
 records_in_scope if {
-	every target in input.targets { no_foreign_record(target) }
+	every target in targets { no_foreign_record(target) }
 }
 
 no_foreign_record(target) if target.in_scope == true
@@ -38,12 +38,12 @@ entities_in_scope if {
 	all_in_scope
 } else if {
 	targets_named
-	every target in input.targets { no_foreign_entity(target) }
+	every target in targets { no_foreign_entity(target) }
 }
 
 targets_named if takes_notes
 
-targets_named if input.targets[0]
+targets_named if count(targets) > 0
 
 no_foreign_entity(target) if target.in_scope == true
 
@@ -62,11 +62,11 @@ reasons contains "non_ascii_target" if {
 }
 
 all_ascii if {
-	every target in input.targets { target.ascii == true }
+	every target in targets { target.ascii == true }
 }
 
 names_genuine if {
-	every target in input.targets { name_genuine(target) }
+	every target in targets { name_genuine(target) }
 }
 
 name_genuine(target) if target.ascii == true
@@ -86,8 +86,8 @@ reasons contains "protected_asset" if {
 }
 
 assets_unprotected if {
-	input.incident.assets_declared == true
-	every target in input.targets { target.protected == false }
+	incident.assets_declared == true
+	every target in targets { target.protected == false }
 }
 
 # METADATA
@@ -99,7 +99,7 @@ reasons contains "maintenance_window" if {
 }
 
 outside_maintenance if {
-	every target in input.targets {
+	every target in targets {
 		every window in target.maintenance { outside(window) }
 	}
 }
@@ -117,8 +117,9 @@ reasons contains "blast_radius" if {
 }
 
 proportionate if {
-	count(input.targets) <= settings.blast_radius.targets
-	every target in input.targets { target.size <= settings.blast_radius.addresses }
+	count(targets) <= settings.blast_radius.targets
+	most := settings.blast_radius.addresses
+	every target in targets { target.size <= most }
 }
 
 # METADATA
@@ -129,13 +130,13 @@ reasons contains "self_blinding" if {
 	not keeps_sight
 }
 
-keeps_sight if input.tool.change in settings.self_blinding.restoring
-
 keeps_sight if {
-	not input.tool.change in settings.self_blinding.changes
-	every target in input.targets {
+	not tool.change in settings.self_blinding.changes
+	every target in targets {
 		every role in target.roles { not role in settings.self_blinding.roles }
 	}
+} else if {
+	tool.change in settings.self_blinding.restoring
 }
 
 # METADATA
@@ -147,7 +148,7 @@ reasons contains "last_administrator" if {
 }
 
 administrators_remain if {
-	every target in input.targets {
+	every target in targets {
 		every role in target.last_of { not role in settings.last_holder_roles }
 	}
 }

@@ -53,6 +53,14 @@ test_scope[name] if {
 			"change": on({"value": "zoë.müller", "ascii": false, "in_scope": false}),
 			"expected": [],
 		},
+		"a plain name beside a declared non-ASCII name": {
+			"base": read,
+			"change": {"targets": [
+				object.union(target, {"in_scope": false, "declared": false}),
+				object.union(target, {"value": "zoë.müller", "ascii": false, "in_scope": false}),
+			]},
+			"expected": [],
+		},
 		"a non-ASCII text that is no name": {
 			"base": read,
 			"change": on({"ascii": false, "in_scope": false, "declared": false, "scoped": false}),
