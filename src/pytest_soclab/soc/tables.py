@@ -31,8 +31,13 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
 def plain(value: Any) -> Any:
     """Return a copy of JSON-like data that shares nothing mutable with it."""
+    if type(value) in _SCALARS:
+        return value
     if isinstance(value, Mapping):
         return {str(name): plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

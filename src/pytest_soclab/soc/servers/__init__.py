@@ -13,9 +13,9 @@ from pytest_soclab.soc.tables import Table
 @cache
 def servers() -> tuple[ModuleType, ...]:
     """Return the modules of the tool servers."""
-    from pytest_soclab.soc.servers import cases, endpoint, identity, intel, network, siem
+    from pytest_soclab.soc.servers import cases, cloud, endpoint, identity, intel, mail, malware, network, siem
 
-    return (siem, identity, endpoint, network, intel, cases)
+    return (siem, identity, endpoint, mail, network, cloud, cases, intel, malware)
 
 
 @cache

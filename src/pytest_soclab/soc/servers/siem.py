@@ -78,10 +78,11 @@ def search(world: World, asked: Search) -> Outcome:
     except ValueError as problem:
         return failed(f"since and until take +offset or an RFC 3339 time with a zone: {problem}")
     rows = world.tables.get("siem.events", {}).values()
+    matches = query.matches
     hits = [
         row
         for row in rows
-        if since <= row["time"] <= until and visible(world, row, asked.case) and query.matches(row)
+        if since <= row["time"] <= until and matches(row) and visible(world, row, asked.case)
     ]  # fmt: skip
     notes = {"notes": list(query.notes)} if query.notes else {}
     return page(world, "events", hits, asked.limit, **notes)
