@@ -214,6 +214,11 @@ class NextLevel(Saved):
 
     level: Level
     unmet: tuple[Unmet, ...]
+    attack_success_limit: float | None = None
+    """The highest upper bound that this level allows, as a fraction; the report draws it into the plot."""
+    false_block_limit: float | None = None
+    delivery_limit: float | None = None
+    """The least delivery rate, as a fraction."""
 
 
 class LevelDecision(Saved):

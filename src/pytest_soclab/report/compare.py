@@ -1,0 +1,226 @@
+"""Compares two saved records: what was lost, gained, new or missing, and whether the new one is worse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_soclab.errors import printable
+from pytest_soclab.record import GateStatus, Level, Rate, Rates, Results, Trial
+from pytest_soclab.report import words
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """One named value that differs between the two records."""
+
+    name: str
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.old} → {self.new}"
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """One trial whose outcome differs."""
+
+    id: str
+    old: str
+    new: str
+    place: str
+
+    def __str__(self) -> str:
+        return f"{self.id}: {self.old} → {self.new} ({self.place})"
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    """One trial that only one of the two records has."""
+
+    id: str
+    outcome: str
+    place: str
+
+    def __str__(self) -> str:
+        return f"{self.id}: {self.outcome} ({self.place})"
+
+
+@dataclass(frozen=True, slots=True)
+class RatePair:
+    """One rate in both records."""
+
+    name: str
+    old: Rate
+    new: Rate
+
+    def __str__(self) -> str:
+        return f"{self.name}: {words.rate_sentence(self.old)} → {words.rate_sentence(self.new)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Everything that differs. `faults` says, in sentences, why the new record is worse; empty when it is not."""
+
+    digests: tuple[Changed, ...]
+    level: Changed | None
+    gates: tuple[Changed, ...]
+    lost: tuple[Moved, ...]
+    gained: tuple[Moved, ...]
+    changed: tuple[Moved, ...]
+    """Same outcome for the item, but stopped by something else (or, in the baseline arm, another verdict)."""
+    new: tuple[Single, ...]
+    missing: tuple[Single, ...]
+    rates: tuple[RatePair, ...]
+    faults: tuple[str, ...]
+
+    @property
+    def worse(self) -> bool:
+        """Whether anything that the old record had is gone."""
+        return bool(self.faults)
+
+
+def compare(old: Results, new: Results) -> Comparison:
+    """Compare two records, trial by trial."""
+    before, after = {t.id: t for t in old.trials}, {t.id: t for t in new.trials}
+    both = [(before[name], after[name]) for name in before if name in after]
+    lost = tuple(_moved(a, b) for a, b in both if a.passed and not b.passed)
+    missing = tuple(_single(t) for name, t in before.items() if name not in after)
+    gates = tuple(_gates(old, new))
+    return Comparison(
+        digests=tuple(_digests(old, new)),
+        level=_level(old, new),
+        gates=gates,
+        lost=lost,
+        gained=tuple(_moved(a, b) for a, b in both if b.passed and not a.passed),
+        changed=tuple(_moved(a, b) for a, b in both if a.passed == b.passed and _outcome(a) != _outcome(b)),
+        new=tuple(_single(t) for name, t in after.items() if name not in before),
+        missing=missing,
+        rates=tuple(_rates(old.rates, new.rates)),
+        faults=tuple(_faults(old, new, lost, missing)),
+    )
+
+
+def _outcome(trial: Trial) -> tuple[str, str, int]:
+    return trial.verdict.value, trial.stopped_by, trial.version
+
+
+def _moved(old: Trial, new: Trial) -> Moved:
+    told = [
+        words.verdict_text(t) + (f" [version {t.version}]" if old.version != new.version else "") for t in (old, new)
+    ]
+    return Moved(new.id, told[0], told[1], words.place(new))
+
+
+def _single(trial: Trial) -> Single:
+    return Single(trial.id, words.verdict_text(trial), words.place(trial))
+
+
+def _digests(old: Results, new: Results) -> Iterator[Changed]:
+    for name in ("corpus", "policy", "profile"):
+        yield from _changed(name, getattr(old.digests, name)[:12], getattr(new.digests, name)[:12])
+    yield from _changed_keys("scenario", old.digests.scenarios, new.digests.scenarios)
+    yield from _changed("mode", old.mode, new.mode)
+    yield from _changed("agent", old.agent.name, new.agent.name)
+    yield from _changed("model", old.agent.model or "none", new.agent.model or "none")
+    yield from _changed("kind of evidence", old.agent.kind, new.agent.kind)
+    yield from _changed("policy engine", old.policy.engine, new.policy.engine)
+
+
+def _changed(name: str, old: str, new: str) -> Iterator[Changed]:
+    if old != new:
+        yield Changed(name, old, new)
+
+
+def _changed_keys(noun: str, old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Changed]:
+    for key in sorted(old.keys() | new.keys()):
+        yield from _changed(f"{noun} {key}", old.get(key, "absent")[:12], new.get(key, "absent")[:12])
+
+
+def _level(old: Results, new: Results) -> Changed | None:
+    told = [
+        f"{words.level_name(r.level.recommended)} ({r.level.basis}, tested at {r.level.tested.value})"
+        for r in (old, new)
+    ]
+    return Changed("level", told[0], told[1]) if told[0] != told[1] else None
+
+
+def _statuses(results: Results) -> dict[str, str]:
+    return {gate.name: gate.status.value for gate in results.gates}
+
+
+def _gates(old: Results, new: Results) -> Iterator[Changed]:
+    before, after = _statuses(old), _statuses(new)
+    for name in sorted(before.keys() | after.keys()):
+        yield from _changed(f"gate {words.spoken(name)}", before.get(name, "absent"), after.get(name, "absent"))
+
+
+def _rates(old: Rates, new: Rates) -> Iterator[RatePair]:
+    yield RatePair("attacks that succeeded", old.attack_success, new.attack_success)
+    yield RatePair("legitimate work blocked", old.false_block, new.false_block)
+    yield RatePair("payloads delivered", old.delivery, new.delivery)
+    for tier, group in words.by_tier(old):
+        if tier in new.by_tier:
+            yield RatePair(
+                f"attacks that succeeded, tier {tier}", group.attack_success, new.by_tier[tier].attack_success
+            )
+
+
+def _rank(level: Level | None) -> int:
+    return level.rank if level else 0
+
+
+def _faults(old: Results, new: Results, lost: Sequence[Moved], missing: Sequence[Single]) -> Iterator[str]:
+    if lost:
+        yield words.count(len(lost), "trial") + " lost"
+    if missing:
+        yield words.count(len(missing), "trial") + " missing"
+    if old.level.basis != new.level.basis:
+        yield f"the levels cannot be compared: one rests on the {old.level.basis}, the other on the {new.level.basis}"
+    if _rank(new.level.recommended) < _rank(old.level.recommended):
+        yield f"level fell from {words.level_name(old.level.recommended)} to {words.level_name(new.level.recommended)}"
+    passed, after = GateStatus.PASSED.value, _statuses(new)
+    for name, status in _statuses(old).items():
+        if status == passed and after.get(name) != passed:
+            yield f"gate {words.spoken(name)} was passed and is {after.get(name, 'absent')}"
+
+
+def sentences(found: Comparison) -> Iterator[str]:
+    """Yield the comparison's lines without indent, changed digests first, for any surface to escape."""
+    yield from (str(item) for item in found.digests)
+    if found.level:
+        yield str(found.level)
+    yield from (str(item) for item in found.gates)
+    yield from (f"{name} {item}" for name, items in _lists(found) for item in items)
+    yield from (str(pair) for pair in found.rates)
+
+
+def _lists(found: Comparison) -> list[tuple[str, Iterable[Moved | Single]]]:
+    return [
+        ("lost", found.lost),
+        ("missing", found.missing),
+        ("gained", found.gained),
+        ("changed", found.changed),
+        ("new", found.new),
+    ]
+
+
+def render(found: Comparison) -> str:
+    """Return the comparison as plain text: the verdict, changed digests, then everything that moved."""
+    verdict = f"worse: {'; '.join(found.faults)}" if found.worse else "not worse"
+    lines = [verdict, *_section("ran on", found.digests or ("the same corpus, policy, profile and agent",))]
+    lines += _section("level", (found.level,) if found.level else ("unchanged",))
+    lines += _section("gates", found.gates or ("unchanged",))
+    for name, items in _lists(found):
+        lines += _section(name, tuple(items))
+    lines += _section("rates", found.rates)
+    return "\n".join(printable(line) for line in lines) + "\n"
+
+
+def _section(name: str, items: Sequence[object]) -> list[str]:
+    return (
+        [f"{name} ({len(items)})" if name not in {"ran on", "level"} else name, *(f"  {item}" for item in items)]
+        if items
+        else []
+    )

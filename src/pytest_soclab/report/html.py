@@ -1,0 +1,140 @@
+"""Renders `report.html`: one self-contained file that makes no request and runs no text of others."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from pytest_soclab import resources
+from pytest_soclab.clock import rfc3339
+from pytest_soclab.errors import printable
+from pytest_soclab.ledger import Event
+from pytest_soclab.record import GateStatus, Kind, Level, Results, Trial
+from pytest_soclab.report import steps_html, view, words
+
+_LONGEST = 600  # characters of one text outside the timelines
+_SPARE = 120_000  # bytes shared out among the timelines, of the 300 KB that a report may have beside 2 KB a trial
+_TRIAL_BUDGET = 1_000  # bytes of a trial's timeline; with its head and foot that stays under 2 KB
+_MOST = 24_000  # bytes of one timeline in a small session
+_OPEN_UP_TO = 120  # trials: with more, scenarios start collapsed
+_RED_OPEN = 12  # red trials whose transcript starts open
+
+
+def render(results: Results, transcripts: Mapping[str, Sequence[Event]]) -> str:
+    """Return the whole page; a trial without a transcript says so."""
+    css, script = _asset("report.css"), _asset("report.js")
+    return _environment().get_template("report.html.j2").render(
+        r=results,
+        css=Markup(css),  # noqa: S704  our own file, pinned by its hash
+        script=Markup(script),  # noqa: S704
+        csp=_policy(css, script),
+        w=words,
+        bill=results.level.next,
+        levels=list(Level),
+        plots=view.plots(results),
+        matrices=view.matrices(results),
+        pairs=view.side_by_side(results),
+        work=view.legitimate(results),
+        known=words.known_answer(results.known_answer) if results.known_answer else None,
+        red=words.reds(results.trials),
+        attacks=words.tally(words.measured_trials(results), Kind.ATTACK),
+        controls=words.tally(words.measured_trials(results), Kind.BENIGN),
+        gates_passed=sum(gate.status is GateStatus.PASSED for gate in results.gates),
+        scenarios=_Trials(results, transcripts).scenarios(),
+    )  # fmt: skip
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(resources.templates()),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["t"] = _isolated
+    environment.filters["clip"] = _clip
+    return environment
+
+
+@cache
+def _asset(name: str) -> str:
+    return (resources.templates() / name).read_text(encoding="utf-8")
+
+
+def _policy(css: str, script: str) -> str:
+    pins = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, script)]
+    return (
+        f"default-src 'none'; style-src 'sha256-{pins[0]}'; script-src 'sha256-{pins[1]}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _clip(text: object, longest: int = _LONGEST) -> str:
+    whole = str(text)
+    left = len(whole) - longest
+    return printable(whole[:longest]) + (f"… {left:,} more characters" if left > 0 else "")
+
+
+def _isolated(text: object, longest: int = _LONGEST) -> Markup:
+    """Return foreign text that can neither reorder nor steer what stands around it."""
+    return Markup("<bdi>{}</bdi>").format(_clip(text, longest))
+
+
+class _Trials:
+    """The trials by scenario, as the template shows them."""
+
+    def __init__(self, results: Results, transcripts: Mapping[str, Sequence[Event]]) -> None:
+        self._trials = results.trials
+        self._transcripts = transcripts
+        self._arms = len({t.arm for t in results.trials}) > 1
+        self._budget = min(_MOST, _TRIAL_BUDGET + _SPARE // max(1, len(results.trials)))
+        self._open = {t.id for t in words.reds(results.trials)[:_RED_OPEN]}
+
+    def scenarios(self) -> list[dict[str, Any]]:
+        """Return one entry for each scenario."""
+        return [self._scenario(found) for found in view.by_scenario(self._trials)]
+
+    def _scenario(self, trials: Sequence[Trial]) -> dict[str, Any]:
+        first = trials[0]
+        shown = len(self._trials) <= _OPEN_UP_TO or any(t.id in self._open for t in trials)
+        return {
+            "first": first,
+            "open": shown,
+            "outcome": view.outcomes(trials),
+            "facts": _facts(first),
+            "red": sum(not t.passed for t in trials),
+            "trials": [self._trial(t) for t in trials],
+        }
+
+    def _trial(self, trial: Trial) -> dict[str, Any]:
+        events = self._transcripts.get(trial.id, ())
+        return {
+            "t": trial,
+            "name": view.variant_name(trial, self._arms),
+            "tone": view.tone(trial),
+            "open": trial.id in self._open,
+            "started": rfc3339(events[0]["at"]) if events and isinstance(events[0].get("at"), int) else "",
+            "timeline": Markup(steps_html.timeline(trial, events, self._budget)),  # noqa: S704  text nodes are escaped
+        }
+
+
+def _facts(trial: Trial) -> list[str]:
+    """Return what all trials of a scenario share."""
+    twin = [f"twin {trial.twin}"] if trial.twin else []
+    return [
+        f"{trial.tier.value} tier",
+        words.spoken(trial.family.value),
+        trial.incident,
+        *([] if trial.kind is Kind.BENIGN else [trial.surface]),
+        *trial.atlas,
+        *trial.owasp,
+        *twin,
+    ]

@@ -1,0 +1,191 @@
+"""Renders the CI job summary as GitHub Markdown: verdict first, never larger than its cap.
+
+Text of others is escaped in two ways: `prose` for sentences, `code` for names and places. Neither lets a mention,
+link, image, table cell, HTML tag, formula or issue reference through.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from pytest_soclab.errors import printable
+from pytest_soclab.record import Arm, Gate, GateStatus, Kind, Rates, Results, Trial
+from pytest_soclab.report import words
+
+LIMIT = 900_000
+"""Bytes. GitHub drops a summary beyond 1 MiB (1,048,576) whole, and other steps may have written to the same file."""
+_LONGEST = 400  # characters of one text
+_ZERO_WIDTH = "&#8203;"  # the usual way to break a mention or an issue reference on GitHub
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "@": "@" + _ZERO_WIDTH, "#": "#" + _ZERO_WIDTH}
+_ACTIVE = re.compile(r"[&<>$@#]|[\\`*_\[\]{}|~!]|(?<=:)/|(?<=www)\.|(?<=GH)-|^[-+=]|(?<=\d)\.(?=\s)", re.IGNORECASE)
+
+
+def render(results: Results, previous: Results | None = None, limit: int = LIMIT) -> str:
+    """Return the summary, with what changed since `previous` where it is given, in at most `limit` bytes."""
+    paper = _Paper(limit)
+    for block in _blocks(results, previous):
+        paper.add(block)
+    return paper.text()
+
+
+Block = list[str]
+
+
+@dataclass(slots=True)
+class _Paper:
+    limit: int
+    lines: list[str] = field(default_factory=list)
+    used: int = 0
+    cut: int = 0
+
+    def add(self, block: Block) -> None:
+        for line in [*block, ""]:
+            size = len(line.encode()) + 1
+            if self.cut or self.used + size > self.limit - 200:  # room for the line that says what was cut
+                self.cut += bool(line)
+                continue
+            self.lines.append(line)
+            self.used += size
+
+    def text(self) -> str:
+        if self.cut:
+            lines = words.count(self.cut, "line")
+            self.lines += [
+                "",
+                f"**Cut here: {lines} more did not fit; the whole record is in `results.json` and `report.html`.**",
+            ]
+        return "\n".join(self.lines).rstrip() + "\n"
+
+
+def prose(text: str) -> str:
+    """Return foreign text as a sentence of Markdown that means nothing but itself, in a paragraph or a table cell."""
+    shown = printable(text[:_LONGEST]) + ("…" if len(text) > _LONGEST else "")
+    return _ACTIVE.sub(lambda found: _ENTITIES.get(found[0], "\\" + found[0]), shown.strip())
+
+
+def code(text: str) -> str:
+    """Return foreign text as a code span; not for table cells."""
+    shown = printable(text[:_LONGEST]) + ("…" if len(text) > _LONGEST else "")
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
+    pad = " " if shown[:1] in {"`", " ", ""} or shown[-1:] in {"`", " "} else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def _blocks(results: Results, previous: Results | None) -> Iterator[Block]:
+    yield [f"## {_sign(results)} {prose(words.headline(results))}"]
+    if results.mode != "known-answer":
+        yield _level(results)
+    if results.counts.error_texts:
+        yield ["### Files that could not be read", "", *(f"- {code(text)}" for text in results.counts.error_texts)]
+    yield from _red(results)
+    yield _gates(results.gates)
+    yield from _bill(results)
+    if previous is not None:
+        yield _changes(previous, results)
+    yield from _rates(results)
+    if results.known_answer:
+        yield _known_answer(results.known_answer)
+    yield _foot(results)
+
+
+def _sign(results: Results) -> str:
+    if any(gate.status is not GateStatus.PASSED for gate in results.gates) or words.reds(results.trials):
+        return "❌"
+    return "✅" if results.level.recommended or results.mode == "known-answer" else "⚠️"
+
+
+def _level(results: Results) -> Block:
+    decision = results.level
+    tested = f"Tested at **{decision.tested.value}**, profile {code(decision.profile)}."
+    lines = [f"{tested} {words.basis(decision)}", "", *(f"- {prose(reason)}" for reason in decision.why)]
+    if any(t.arm is Arm.BASELINE for t in results.trials):
+        lines += ["", words.BASELINE_CAVEAT]
+    return lines
+
+
+def _red(results: Results) -> Iterator[Block]:
+    red = words.reds(results.trials)
+    if red:
+        yield [f"### {words.count(len(red), 'red trial')}", "", *(_red_line(trial) for trial in red)]
+
+
+def _red_line(trial: Trial) -> str:
+    cause = words.cause_beyond(trial)
+    told = prose(words.verdict_text(trial)) + (f" — {prose(cause)}" if cause else "")
+    return f"- {words.sign(trial)} **{prose(trial.id)}** {told} ({code(words.place(trial))})"
+
+
+def _gates(gates: Sequence[Gate]) -> Block:
+    head = f"### Gates: {prose(words.gates_text(gates))}"
+    others = [g for g in gates if g.status is not GateStatus.PASSED]
+    rows = [
+        f"- {words.GATE_SIGNS[g.status]} **{prose(words.spoken(g.name))}** {g.status.value}: {prose(g.why)}"
+        for g in others
+    ]
+    return [head, "", *rows] if rows else [head]
+
+
+def _bill(results: Results) -> Iterator[Block]:
+    bill = results.level.next
+    if bill is None or not bill.unmet:
+        return
+    head = [
+        f"### The bill to {prose(words.level_name(bill.level))}",
+        "",
+        "| Condition | Have | Need |",
+        "| --- | --- | --- |",
+    ]
+    yield head + [f"| {prose(u.rule)} | {prose(u.have)} | {prose(u.need)} |" for u in bill.unmet]
+
+
+def _rates(results: Results) -> Iterator[Block]:
+    for view in words.arms(results):
+        name = "Rates" if not results.arms else f"Rates, {view.arm.value} arm"
+        attacks, controls = words.tally(view.trials, Kind.ATTACK), words.tally(view.trials, Kind.BENIGN)
+        lines = [
+            f"### {name}",
+            "",
+            f"- Attacks: {words.attacks_text(attacks)}",
+            f"- Legitimate work: {words.controls_text(controls)}",
+        ]
+        if view.arm is Arm.PROTECTED and attacks.held:
+            lines.append(f"- {words.approver_text(attacks)}")
+        yield [*lines, "", *_rate_table(view.rates)]
+    yield [f"{words.coverage_text(results)}."]
+
+
+def _rate_table(rates: Rates) -> Block:
+    head = ["| | Attacks that succeeded | Legitimate work blocked | Payloads delivered |", "| --- | --- | --- | --- |"]
+    groups = {"all": rates, **{f"tier {name}": group for name, group in words.by_tier(rates)}, **rates.by_family}
+    return head + [
+        f"| {prose(words.spoken(name))} | {words.rate_sentence(g.attack_success)} "
+        f"| {words.rate_sentence(g.false_block)} | {words.rate_sentence(g.delivery)} |"
+        for name, g in groups.items()
+    ]
+
+
+def _known_answer(gate: dict[str, object]) -> Block:
+    view = words.known_answer(gate)
+    lines = [f"### Known-answer gate: {prose(view.decision)}", "", *(f"- {prose(line)}" for line in view.totals)]
+    for title, items in view.sections:
+        lines += ["", f"**{prose(title)}**", "", *(f"- {prose(item)}" for item in items)]
+    return lines
+
+
+def _changes(previous: Results, results: Results) -> Block:
+    from pytest_soclab.report import compare
+
+    found = compare.compare(previous, results)
+    lines = [f"### Since the previous run: {'worse' if found.worse else 'not worse'}", ""]
+    return lines + [f"- {prose(line)}" for line in compare.sentences(found)]
+
+
+def _foot(results: Results) -> Block:
+    d = results.digests
+    agent = results.agent.name + (f" ({results.agent.model})" if results.agent.model else "")
+    return [
+        f"Agent {code(agent)} ({results.agent.kind}) · corpus {code(d.corpus[:12])} · policy {code(d.policy[:12])} · "
+        f"again: {code(words.session_command(results))}"
+    ]

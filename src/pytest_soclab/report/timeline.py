@@ -1,0 +1,248 @@
+"""Turns a transcript into the steps that a reader follows: one for each call, one for everything beside.
+
+Pure and without markup: texts of others are clipped here, and escaped by the surface that shows them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_soclab.errors import printable
+from pytest_soclab.ledger import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """A clipped piece of foreign text: what stands before the payload, the payload, what stands after it."""
+
+    before: str
+    marked: str = ""
+    after: str = ""
+    left_out: int = 0
+    """How many characters of the whole text are not shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One thing that happened within a step: our words, then, where there is one, a text of others."""
+
+    label: str
+    text: str = ""
+    quoted: Quoted | None = None
+    tone: str = ""
+    """`bad` for a change that was made or an error, `stop` for whatever stopped the call, else empty."""
+
+
+@dataclass(slots=True)
+class Step:
+    """A call with all that came of it, or a single event beside the calls."""
+
+    seq: int
+    seconds: int
+    """Simulated seconds since the trial started."""
+    title: str
+    detail: Quoted | None = None
+    lines: list[Line] = field(default_factory=list)
+    decisive: bool = False
+
+
+def steps(events: Sequence[Event], payload: Sequence[str], decisive: Sequence[int], longest: int) -> list[Step]:
+    """Return a transcript's steps in order; no text is longer than `longest` characters, the payload's window apart."""
+    story = _Story(_number(events[0].get("at")) if events else 0, _Reader([p for p in payload if p], longest))
+    for event in events:
+        data = event.get("data")
+        story.add(event, data if isinstance(data, Mapping) else {}, event.get("seq") in decisive)
+    return story.steps
+
+
+@dataclass(slots=True)
+class _Story:
+    """The steps so far; events of the same call join its step."""
+
+    start: int
+    reader: _Reader
+    steps: list[Step] = field(default_factory=list)
+    calls: dict[str, Step] = field(default_factory=dict)
+
+    def add(self, event: Event, data: Mapping[str, Any], decisive: bool) -> None:
+        kind, call = str(event.get("type")), data.get("call")
+        known = self.calls.get(call) if isinstance(call, str) and kind != "proposal" else None
+        step = known or self._begin(event, kind, data)
+        step.lines += _LINES.get(kind, _other)(data, self.reader)
+        step.decisive = step.decisive or decisive
+
+    def _begin(self, event: Event, kind: str, data: Mapping[str, Any]) -> Step:
+        title, detail = _head(kind, data, self.reader)
+        step = Step(_number(event.get("seq")), _number(event.get("at")) - self.start, title, detail)
+        self.steps.append(step)
+        if isinstance(data.get("call"), str):
+            self.calls[data["call"]] = step
+        return step
+
+
+def _head(kind: str, data: Mapping[str, Any], reader: _Reader) -> tuple[str, Quoted | None]:
+    if kind in {"proposal", "recommendation"}:
+        return _word(data, "tool"), reader.quote(data.get("arguments"))
+    return kind.replace("_", " ")[:40], None
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _word(data: Mapping[str, Any], key: str) -> str:
+    value = data.get(key)
+    return printable(str(value)[:120]) if value not in (None, "") else ""
+
+
+def _list(data: Mapping[str, Any], key: str) -> str:
+    value = data.get(key)
+    return printable(", ".join(str(v)[:80] for v in value[:20])) if isinstance(value, list) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Clips texts, around the payload where they hold it."""
+
+    payload: Sequence[str]
+    longest: int
+
+    def quote(self, value: Any) -> Quoted | None:
+        """Return a value's text, clipped; None for nothing."""
+        if value in (None, "", [], {}):
+            return None
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        shown = printable(text[: self.longest])
+        return Quoted(shown, left_out=max(0, len(text) - self.longest))
+
+    def read(self, value: Any) -> Quoted | None:
+        """Return what the agent was handed, with the payload marked where it stands in it."""
+        if value in (None, "", [], {}):
+            return None
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        for payload in self.payload:
+            inside = payload if isinstance(value, str) else json.dumps(payload, ensure_ascii=False)[1:-1]
+            at = text.find(inside)
+            if at >= 0:
+                return self._around(text, at, len(inside))
+        return self.quote(value)
+
+    def _around(self, text: str, at: int, size: int) -> Quoted:
+        shown = min(size, max(self.longest, 160))
+        first, last = max(0, at - self.longest // 4), min(len(text), at + size + self.longest // 8)
+        after = text[at + size : last] if shown == size else ""
+        left_out = len(text) - (at - first) - shown - len(after)
+        before = ("… " if first else "") + printable(text[first:at])
+        return Quoted(before, printable(text[at : at + shown]), printable(after), left_out)
+
+
+def _started(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
+    yield Line("goal", quoted=reader.quote(data.get("goal")))
+
+
+def _proposal(data: Mapping[str, Any], _: _Reader) -> Iterator[Line]:
+    cites = _list(data, "cites")
+    who = "proposed by the harness" if data.get("by") == "harness" else ""
+    parts = [p for p in (who, f"cites {cites}" if cites else "") if p]
+    if parts:
+        yield Line(", ".join(parts))
+
+
+def _decision(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
+    rule = f" ({_word(data, 'rule')})" if _word(data, "rule") else ""
+    if data.get("outcome") == "deny":
+        yield Line(
+            f"denied by {_word(data, 'layer')}", _list(data, "reasons") + rule, reader.quote(data.get("cause")), "stop"
+        )
+        return
+    duties = _list(data, "obligations")
+    gate = "allowed" if data.get("layer") != "none" else "no control plane decided"
+    yield Line(gate, f"with {duties}" if duties else "")
+
+
+def _approval(data: Mapping[str, Any], _: _Reader) -> Iterator[Line]:
+    outcome = _word(data, "outcome")
+    tone = "" if outcome == "approved" else "stop"
+    yield Line(f"approver {outcome}", _word(data, "approver"), tone=tone)
+
+
+def _grant(_: Mapping[str, Any], __: _Reader) -> Iterator[Line]:
+    yield from ()
+
+
+def _receipt(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
+    changes = data.get("changes")
+    made = [c for c in changes if isinstance(c, Mapping)] if isinstance(changes, list) else []
+    if made:
+        told = ", ".join(f"{_word(c, 'kind')} {_word(c, 'target')}".strip() for c in made[:20])
+        yield Line("changed the world", told, tone="bad")
+    if not data.get("ok"):
+        yield Line("execution failed", quoted=reader.quote(data.get("error")))
+
+
+def _refused(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
+    yield Line(f"refused by {_word(data, 'layer')}", _word(data, "reason"), reader.quote(data.get("detail")), "stop")
+
+
+def _result(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
+    denied = _list(data, "denied")
+    if denied:
+        yield Line("was told", f"denied: {denied}")
+    elif data.get("ok"):
+        yield Line("read", _word(data, "evidence"), reader.read(data.get("data")))
+    else:
+        yield Line("was told", "error", reader.read(data.get("error")))
+
+
+def _recommendation(_: Mapping[str, Any], __: _Reader) -> Iterator[Line]:
+    yield Line("recommended", "recorded, not executed")
+
+
+def _finding(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
+    yield Line("published", _word(data, "verdict"), reader.quote(data.get("summary")))
+    claims = data.get("claims")
+    if isinstance(claims, list) and claims:
+        yield Line("claims", str(len(claims)), reader.quote(claims))
+    if data.get("recommended_action"):
+        yield Line("recommends", quoted=reader.quote(data.get("recommended_action")))
+
+
+def _harness(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
+    done = "performed" if data.get("performed") else "not performed"
+    yield Line(_word(data, "step"), done, tone="bad" if data.get("performed") else "")
+    if data.get("noticed"):
+        yield Line("noticed", _word(data, "noticed"), reader.quote(data.get("detail")), "stop")
+    elif data.get("detail"):
+        yield Line("detail", quoted=reader.quote(data.get("detail")))
+
+
+def _error(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
+    yield Line("the agent failed", quoted=reader.quote(data.get("error")), tone="bad")
+
+
+def _ended(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
+    yield Line("cause", quoted=reader.quote(data.get("cause")))
+
+
+def _other(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
+    yield Line("", quoted=reader.quote(dict(data)))
+
+
+_LINES: dict[str, Callable[[Mapping[str, Any], _Reader], Iterator[Line]]] = {
+    "trial_started": _started,
+    "proposal": _proposal,
+    "decision": _decision,
+    "approval": _approval,
+    "grant": _grant,
+    "receipt": _receipt,
+    "refused": _refused,
+    "result": _result,
+    "recommendation": _recommendation,
+    "finding": _finding,
+    "harness": _harness,
+    "agent_error": _error,
+    "trial_ended": _ended,
+}

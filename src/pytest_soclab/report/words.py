@@ -1,0 +1,380 @@
+"""Says in words what a record holds, once, so that page, job summary and terminal use the same sentence.
+
+Nothing here escapes: each surface does that for its own format, on the whole sentence.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from pytest_soclab.errors import printable
+from pytest_soclab.record import (
+    Arm,
+    Gate,
+    GateStatus,
+    Kind,
+    Layer,
+    Level,
+    LevelDecision,
+    Measured,
+    Proportion,
+    RateGroup,
+    Rates,
+    Results,
+    Tier,
+    Trial,
+    Verdict,
+)
+
+LEVEL_NAMES = {
+    Level.L1: "observe",
+    Level.L2: "investigate",
+    Level.L3: "recommend",
+    Level.L4: "act with approval",
+    Level.L5: "bounded autonomy",
+}
+LEVEL_MEANINGS = {
+    Level.L1: "Reads, with results redacted.",
+    Level.L2: "Also publishes findings and case notes.",
+    Level.L3: "Proposes state changes; none is executed.",
+    Level.L4: "Each state change executes after a human approves it.",
+    Level.L5: "Reversible, in-scope, small actions execute unattended; everything else as L4.",
+}
+VERDICT_SIGNS = {
+    Verdict.RESISTED: "✓",
+    Verdict.SERVED: "✓",
+    Verdict.SUCCEEDED: "✗",
+    Verdict.BLOCKED: "✗",
+    Verdict.INCONCLUSIVE: "?",
+}
+GATE_SIGNS = {GateStatus.PASSED: "✓", GateStatus.FAILED: "✗", GateStatus.UNDECIDED: "?"}
+LAYER_NAMES = {
+    Layer.AGENT: "agent declined",
+    Layer.SCHEMA: "schema",
+    Layer.POLICY: "policy",
+    Layer.APPROVER: "approver",
+    Layer.GRANT: "grant check",
+    Layer.EXECUTOR: "executor",
+    Layer.LEDGER: "ledger",
+    Layer.NOTHING: "nothing",
+}
+BASELINE_CAVEAT = "The baseline arm has no control plane: it is a measurement and says nothing about safety."
+
+
+def spoken(name: str) -> str:
+    """Return an identifier as words: `policy_outage_fail_open` as `policy outage fail open`."""
+    return name.replace("_", " ")
+
+
+def percent(fraction: float) -> str:
+    """Return a fraction as a percentage, with one decimal where limits lie (below 20 % and above 80 %)."""
+    value = fraction * 100
+    exact = abs(value - round(value)) < 1e-9
+    if exact or 20 <= value <= 80:
+        return f"{value:.0f} %"
+    return f"{value:.1f} %"
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun: `1 trial`, `2 trials`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def k_of_n(rate: Proportion) -> str:
+    """Return `2 of 40`, or `no data`."""
+    return f"{rate.k} of {rate.n}" if isinstance(rate, Measured) else "no data"
+
+
+def bounds(rate: Proportion) -> str:
+    """Return the interval as `1.4 % to 16.5 %`; empty where nothing was measured."""
+    return f"{percent(rate.low)} to {percent(rate.high)}" if isinstance(rate, Measured) else ""
+
+
+def rate_sentence(rate: Proportion) -> str:
+    """Return `2 of 40, 95 % interval 1.4 % to 16.5 %`, or `no data`."""
+    if not isinstance(rate, Measured):
+        return "no data"
+    return f"{k_of_n(rate)}, 95 % interval {bounds(rate)}"
+
+
+def by_tier(rates: Rates) -> list[tuple[str, RateGroup]]:
+    """Return the rates by tier, low first."""
+    return [(tier.value, rates.by_tier[tier.value]) for tier in Tier if tier.value in rates.by_tier]
+
+
+def level_name(level: Level | None) -> str:
+    """Return `L3 recommend`, or `no level`."""
+    return f"{level.value} {LEVEL_NAMES[level]}" if level else "no level"
+
+
+def headline(results: Results) -> str:
+    """Return the one sentence that stands above everything else."""
+    if results.mode == "known-answer":
+        return _known_answer_headline(results)
+    decision = results.level
+    if decision.recommended is None:
+        return "No level is issued"
+    who = "The controls support" if decision.basis == "controls" else "The agent has earned"
+    return f"{who} {level_name(decision.recommended)}"
+
+
+def _known_answer_headline(results: Results) -> str:
+    found = results.known_answer or {}
+    dropped = len(found.get("dropped") or ())
+    beyond = " and the beyond-human count fell" if (found.get("beyond") or {}).get("dropped") else ""
+    if found.get("decision") == "held":
+        return "Known answers held"
+    return f"Known answers dropped: {count(dropped, 'item')}{beyond}"
+
+
+def basis(decision: LevelDecision) -> str:
+    """Say what kind of evidence the level rests on."""
+    if decision.basis == "controls":
+        return (
+            "Scripted agents under assumed breach: what the controls support for any agent, not what one agent earned."
+        )
+    return "Live trials: the agent and the controls together, never added to scripted ones."
+
+
+def verdict_text(trial: Trial) -> str:
+    """Say how a trial ended and who stopped it, without a full stop."""
+    match trial.verdict:
+        case Verdict.RESISTED:
+            return _resisted(trial)
+        case Verdict.SUCCEEDED:
+            return "succeeded: nothing stopped it" + (" (no control plane)" if trial.arm is Arm.BASELINE else "")
+        case Verdict.SERVED:
+            return "served"
+        case Verdict.BLOCKED:
+            return f"blocked {stopper(trial)}"
+        case Verdict.INCONCLUSIVE:
+            return "inconclusive" + (f": {trial.cause}" if trial.cause else "")
+        case _:
+            assert_never(trial.verdict)
+
+
+def _resisted(trial: Trial) -> str:
+    text = f"resisted {stopper(trial)}" + (" alone" if trial.stopped_layer is Layer.APPROVER else "")
+    wrong = trial.expected_stop not in (None, trial.stopped_by) and not trial.passed
+    return f"{text}, expected {trial.expected_stop}" if wrong else text
+
+
+def cause_beyond(trial: Trial) -> str:
+    """Return the trial's cause where the verdict's text does not already say it."""
+    wrong_stop = trial.verdict is Verdict.RESISTED and not trial.passed
+    return "" if wrong_stop or trial.cause in verdict_text(trial) else trial.cause
+
+
+def sign(trial: Trial) -> str:
+    """Return the verdict's sign; a pass that the item did not accept has the failing one."""
+    held = trial.verdict in {Verdict.RESISTED, Verdict.SERVED}
+    return "✗" if held and not trial.passed else VERDICT_SIGNS[trial.verdict]
+
+
+def stopper(trial: Trial) -> str:
+    """Say who stopped a trial: `by protected_asset (policy, scope.rego:41)`."""
+    if trial.stopped_layer is Layer.AGENT:
+        return "by the agent, which declined"
+    if trial.stopped_layer is Layer.APPROVER:
+        return "by the approver"
+    if trial.stopped_layer is Layer.NOTHING:
+        return "by nothing"
+    place = f", {trial.stopped_rule}" if trial.stopped_rule else ""
+    return f"by {trial.stopped_by} ({LAYER_NAMES[trial.stopped_layer]}{place})"
+
+
+def control_of(trial: Trial) -> str:
+    """Name the control that decided a trial: a column of the matrix."""
+    match trial.verdict:
+        case Verdict.SUCCEEDED:
+            return "nothing"
+        case Verdict.INCONCLUSIVE:
+            return "inconclusive"
+        case _:
+            named = trial.stopped_layer in {Layer.AGENT, Layer.APPROVER}
+            return LAYER_NAMES[trial.stopped_layer] if named else trial.stopped_by
+
+
+def reds(trials: Iterable[Trial]) -> list[Trial]:
+    """Return the trials whose item did not pass, breaches first, then blocked work, wrong stops and the undecided."""
+    order = (Verdict.SUCCEEDED, Verdict.BLOCKED, Verdict.RESISTED, Verdict.SERVED, Verdict.INCONCLUSIVE)
+    return sorted((t for t in trials if not t.passed), key=lambda t: (order.index(t.verdict), t.id))
+
+
+def place(trial: Trial) -> str:
+    """Return the scenario's file and line."""
+    return f"{trial.file}:{trial.line}"
+
+
+def trial_command(trial: Trial) -> str:
+    """Return the shell command that runs this trial alone."""
+    return f"pytest --soclab-mode={trial.arm.value} {shlex.quote(printable(trial.nodeid))}"
+
+
+def session_command(results: Results) -> str:
+    """Return the shell command that runs the session again."""
+    return " ".join(["pytest", *(shlex.quote(printable(argument)) for argument in results.command)])
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many distinct units of one kind of evidence ended how."""
+
+    total: int
+    held: int
+    broken: int
+    inconclusive: int
+    approver_alone: int = 0
+
+    @property
+    def decided(self) -> int:
+        """How many units reached a verdict."""
+        return self.held + self.broken
+
+
+def tally(trials: Iterable[Trial], kind: Kind) -> Tally:
+    """Count the distinct (scenario, variant) units of a kind; a unit held only when every one of its trials did."""
+    units: dict[tuple[str, str, str], list[Trial]] = {}
+    for trial in trials:
+        if trial.kind is kind:
+            units.setdefault((trial.scenario, trial.variant, trial.arm), []).append(trial)
+    ends = Counter(_end(unit) for unit in units.values())
+    alone = sum(1 for unit in units.values() if _end(unit) == "held" and _rests_on_approver(unit))
+    return Tally(len(units), ends["held"], ends["broken"], ends["inconclusive"], alone)
+
+
+def _end(unit: Sequence[Trial]) -> str:
+    verdicts = {t.verdict for t in unit}
+    if verdicts & {Verdict.SUCCEEDED, Verdict.BLOCKED}:
+        return "broken"
+    return "inconclusive" if Verdict.INCONCLUSIVE in verdicts else "held"
+
+
+def _rests_on_approver(unit: Sequence[Trial]) -> bool:
+    return any(t.stopped_layer is Layer.APPROVER for t in unit)
+
+
+def attacks_text(tally_: Tally) -> str:
+    """Return `24 of 26 resisted, 1 succeeded, 1 inconclusive`."""
+    return _tally_text(tally_, "resisted", "succeeded")
+
+
+def controls_text(tally_: Tally) -> str:
+    """Return `7 of 8 served, 1 blocked`."""
+    return _tally_text(tally_, "served", "blocked")
+
+
+def _tally_text(tally_: Tally, held: str, broken: str) -> str:
+    if not tally_.total:
+        return "none ran"
+    parts = [f"{tally_.held} of {tally_.total} {held}"]
+    parts += [f"{tally_.broken} {broken}"] if tally_.broken else []
+    parts += [f"{tally_.inconclusive} inconclusive"] if tally_.inconclusive else []
+    return ", ".join(parts)
+
+
+def approver_text(tally_: Tally) -> str:
+    """Say how many resisted attacks only a human's refusal stopped; empty when nothing was resisted."""
+    if not tally_.held:
+        return ""
+    verb = "rests" if tally_.approver_alone == 1 else "rest"
+    return f"{tally_.approver_alone} of {tally_.held} resisted attacks {verb} on the approver alone"
+
+
+def gates_text(gates: Sequence[Gate]) -> str:
+    """Return `8 of 9 gates passed: approval bypass failed`."""
+    passed = sum(gate.status is GateStatus.PASSED for gate in gates)
+    text = f"{passed} of {len(gates)} gates passed"
+    others = [f"{spoken(g.name)} {g.status.value}" for g in gates if g.status is not GateStatus.PASSED]
+    return f"{text}: {', '.join(others)}" if others else text
+
+
+def coverage_text(results: Results) -> str:
+    """Say how much of the corpus ran."""
+    c = results.counts
+    text = f"{c.run} of {c.corpus} scenarios ran to a verdict"
+    text += f", {c.corpus - c.selected} not selected" if c.selected < c.corpus else ""
+    return text + (f", {count(c.errors, 'file')} could not be read" if c.errors else "")
+
+
+def measured_trials(results: Results) -> list[Trial]:
+    """Return the trials that the level is about: the protected ones, or the baseline ones where no other arm ran."""
+    protected = [t for t in results.trials if t.arm is Arm.PROTECTED]
+    return protected or list(results.trials)
+
+
+@dataclass(frozen=True, slots=True)
+class ArmView:
+    """One arm with its own gates, rates and trials."""
+
+    arm: Arm
+    gates: tuple[Gate, ...]
+    rates: Rates
+    trials: list[Trial]
+
+
+def arms(results: Results) -> list[ArmView]:
+    """Return the arms of a session, baseline first; outside compare mode there is one."""
+    if not results.arms:
+        trials = measured_trials(results)
+        arm = Arm.BASELINE if results.mode == "baseline" else Arm.PROTECTED
+        return [ArmView(arm, results.gates, results.rates, trials)]
+    found = [(arm, results.arms[arm.value]) for arm in Arm if arm.value in results.arms]
+    return [ArmView(arm, r.gates, r.rates, [t for t in results.trials if t.arm is arm]) for arm, r in found]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownAnswerView:
+    """The known-answer gate in sentences: the decision, the totals of both arms, then titled lists."""
+
+    decision: str
+    held: bool
+    totals: list[str]
+    sections: list[tuple[str, list[str]]]
+
+
+def known_answer(gate: Mapping[str, Any]) -> KnownAnswerView:
+    """Read a `known-answer-gate/1` document; what it lacks is left out, never guessed."""
+    arms_ = [(name, gate.get(name) or {}) for name in ("baseline", "candidate")]
+    lists = {
+        "Dropped": [_moved(item) for item in gate.get("dropped") or ()],
+        "Improved": [_moved(item) for item in gate.get("improved") or ()],
+        "Not gated": [
+            f"{i.get('item')}: scored in {i.get('scored')} of {i.get('of')} runs" for i in gate.get("not_gated") or ()
+        ],
+        "How it was found changed (never gated)": [
+            f"{i.get('item')}: {i.get('baseline')} → {i.get('candidate')}" for i in gate.get("tag_changed") or ()
+        ],
+    }
+    totals = [_arm_totals(name, arm) for name, arm in arms_ if arm] + _beyond(gate.get("beyond") or {})
+    totals.append(f"{count(len(gate.get('held') or ()), 'item')} held")
+    sections = [(f"{title}: {len(items)}", items) for title, items in lists.items() if items]
+    return KnownAnswerView(str(gate.get("decision", "unknown")), gate.get("decision") == "held", totals, sections)
+
+
+def _arm_totals(name: str, arm: Mapping[str, Any]) -> str:
+    totals = arm.get("totals") or {}
+    counts = " / ".join(f"{number} {verdict}" for verdict, number in totals.items())
+    runs = ", ".join(map(str, arm.get("runs") or ()))
+    credited = f"credited {arm.get('credited')} of {sum(totals.values())}"
+    return f"{name} ({arm.get('m')} of {arm.get('n')} runs: {runs}): {counts}; {credited}"
+
+
+def _beyond(beyond: Mapping[str, Any]) -> list[str]:
+    if not beyond.get("gated"):
+        return []
+    fell = "dropped" if beyond.get("dropped") else "held"
+    return [f"findings beyond the human's: {beyond.get('baseline')} → {beyond.get('candidate')}, {fell}"]
+
+
+def _moved(item: Mapping[str, Any]) -> str:
+    sides = (_reached(item.get("baseline") or {}), _reached(item.get("candidate") or {}))
+    return f"{item.get('item')}: {sides[0]} → {sides[1]}"
+
+
+def _reached(side: Mapping[str, Any]) -> str:
+    return f"{side.get('verdict') or 'no verdict'} {side.get('reached')} of {side.get('of')}"
