@@ -1,0 +1,66 @@
+"""The commands score, gate and intel-off: read, print, and the exit status."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_soclab.known_answer.blind import PREFIX
+from pytest_soclab.known_answer.output import write_json
+from pytest_soclab.known_answer.render import gate_text, score_text
+from pytest_soclab.known_answer.session import GateRequest, run_gate, run_score
+from pytest_soclab.known_answer.sources import Sources
+
+HELD, DROPPED = 0, 1
+
+
+def score(options: argparse.Namespace) -> int:
+    """Print the scored runs. Raises KnownAnswerError."""
+    sources = Sources(options.sheet, options.map, options.settings)
+    result = run_score(tuple(options.runs), options.m, sources)
+    _finish(score_text(result), result.to_json(), options.json, [*options.runs, *_given(options)])
+    return HELD
+
+
+def gate(options: argparse.Namespace) -> int:
+    """Print the gate of two arms and return 1 when anything dropped. Raises KnownAnswerError."""
+    request = GateRequest(
+        baseline=tuple(options.baseline),
+        candidate=tuple(options.candidate),
+        baseline_m=options.baseline_m,
+        candidate_m=options.candidate_m,
+        sheet=options.sheet,
+        map=options.map,
+        settings=options.settings,
+    )
+    result = run_gate(request)
+    text, data = gate_text(result), result.to_json()
+    if options.odds:
+        from pytest_soclab.known_answer.odds_text import odds_json, odds_text
+
+        text += odds_text(result)
+        data["odds"] = odds_json(result)
+    _finish(text, data, options.json, [*options.baseline, *options.candidate, *_given(options)])
+    return DROPPED if result.dropped else HELD
+
+
+def _given(options: argparse.Namespace) -> list[str | None]:
+    return [options.sheet, options.map, options.settings]
+
+
+def _finish(text: str, data: dict[str, Any], out: str | None, inputs: Sequence[str | None]) -> None:
+    """Write the JSON result first: when that fails, nothing is printed as if all were well."""
+    if out:
+        write_json(data, out, [name for name in inputs if name and not name.startswith(PREFIX)])
+    sys.stdout.write(text)
+
+
+def intel_off(options: argparse.Namespace) -> int:
+    """Print the intel-off arm of a profile. Raises KnownAnswerError."""
+    from pytest_soclab.known_answer.intel_off import derive, intel_off_text
+
+    arm = derive(options.profile, options.settings)
+    _finish(intel_off_text(arm), arm.to_json(), options.json, [options.settings])
+    return HELD

@@ -1,0 +1,153 @@
+"""Which tables of a key score hold its items, and which of their columns holds the run's verdicts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pytest_soclab.errors import quote
+from pytest_soclab.known_answer.blocks import Prose, Table
+from pytest_soclab.known_answer.files import refuse
+from pytest_soclab.known_answer.inline import inline_text
+from pytest_soclab.known_answer.keys import has_code, has_group
+from pytest_soclab.known_answer.tables import CELL, cells
+from pytest_soclab.known_answer.verdicts import ACCEPTED, begins_with_verdict, is_verdict, one_spaced
+
+_ITEM_HEADERS = frozenset({"#", "item", "items", "key", "keys", "key item", "fact", "key fact", "no.", "nr", "id"})
+_OTHER_HEADERS = frozenset({"group", "groups", "verdict", "word", "total", "totals", "claim", "claims"})
+_VERDICT_HEADERS = frozenset({"verdict", "score"})
+_ITEM_BY_ITEM = re.compile(r"\bitem[ -]by[ -]item\b", re.IGNORECASE)
+_NUMBERS = re.compile(r"[\d\s/%.,+–—-]*(?: of \d+)?")
+
+
+@dataclass
+class ItemTable:
+    """A table of the file, its rows with their lines, the headings that it stands under (innermost first)."""
+
+    header: tuple[str, ...]
+    line: int
+    titles: tuple[str, ...]
+    references: frozenset[str]
+    rows: list[str] = field(default_factory=list)
+    spans: list[tuple[range, int]] = field(default_factory=list)  # lines of rows, index of the first of them
+
+    def extend(self, block: Table) -> None:
+        """Take the rows of a block of this table."""
+        self.spans.append((block.lines, len(self.rows)))
+        self.rows += block.rows
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        """Yield line and row."""
+        for lines, first in self.spans:
+            yield from zip(lines, self.rows[first : first + len(lines)], strict=True)
+
+    def cell(self, row: str, column: int) -> str:
+        """Return one cell of a row as a reader sees it, empty where the row is shorter."""
+        parts = row.split(CELL, column + 1)
+        return one_spaced(inline_text(parts[column], self.references)) if column < len(parts) else ""
+
+    def head(self, column: int) -> str:
+        """Return one header cell in one case."""
+        return one_spaced(inline_text(self.header[column], self.references)).casefold()
+
+    @property
+    def under_item_by_item(self) -> bool:
+        """Whether a heading that says "Item by item" stands above."""
+        return any(_ITEM_BY_ITEM.search(title) for title in self.titles)
+
+    @property
+    def headed(self) -> bool:
+        """Whether the header says that the first column holds items."""
+        return bool(self.header) and self.head(0) in _ITEM_HEADERS
+
+    def labelled(self) -> int:
+        """Return how many rows start with an item label."""
+        labels = [self.cell(row, 0) for row in self.rows]
+        return sum(bool(label) and (self.headed or has_group(label)) for label in labels)
+
+    def coded(self) -> int:
+        """Return how many rows start with an item code."""
+        return sum(has_code(self.cell(row, 0)) for row in self.rows)
+
+    def find_verdict_column(self) -> int | None:
+        """Return the first column, after the labels, that holds a scoring word; None where no column does.
+
+        A column headed as the verdict, or whose cells mostly open with a scoring word, is that column even where none
+        of its cells is exact, so that a later run's column is not read in its place.
+        """
+        for column in range(1, len(self.header)):
+            if self.head(column) in _VERDICT_HEADERS or self._holds_verdict(column):
+                return column
+        return None
+
+    def _holds_verdict(self, column: int) -> bool:
+        opened = 0
+        for row in self.rows:
+            text = self.cell(row, column)
+            if is_verdict(text):
+                return True
+            opened += begins_with_verdict(text)
+        return opened * 2 > len(self.rows)
+
+    def verdict_column(self, path: str) -> int:
+        """Return the column of the run's verdicts. Raises KnownAnswerError where there is none."""
+        column = self.find_verdict_column()
+        if column is None:
+            header = " | ".join(self.header)
+            refuse(
+                f"the item table {quote(header)} without a verdict column",
+                path,
+                self.line,
+                expected=f"a column whose cells are {ACCEPTED}",
+                remedy="add the column, or move the table out of the item section",
+            )
+        return column
+
+    def is_item_table(self) -> bool:
+        """Tell whether a table under "Item by item" holds items: labelled rows, or a label beside a full verdict."""
+        if not self.rows or len(self.header) < 2 or (self.head(0) in _OTHER_HEADERS and not self.coded()):
+            return False
+        if self.find_verdict_column() is not None:
+            return bool(self.labelled()) or not is_verdict(self.cell(self.rows[0], 0))
+        return bool(self.coded() or self.headed) and not self._only_numbers()
+
+    def _only_numbers(self) -> bool:
+        return all(_NUMBERS.fullmatch(cell) for row in self.rows for cell in row.split(CELL)[1:])
+
+
+def choose(tables: list[ItemTable]) -> tuple[list[ItemTable], tuple[str, ...]]:
+    """Return the item tables among all tables of a file, and a note for each labelled table that is left out."""
+    under = [table for table in tables if table.under_item_by_item]
+    chosen = [table for table in under if table.is_item_table()] if under else _largest(tables)
+    left = [table for table in tables if table.coded() and not any(table is other for other in chosen)]
+    return chosen, tuple(f"the table on line {table.line} is not read as items" for table in left)
+
+
+def _largest(tables: list[ItemTable]) -> list[ItemTable]:
+    counted = [(table.labelled(), table) for table in tables if table.find_verdict_column() is not None]
+    most = max((count for count, _ in counted), default=0)
+    if not most:
+        return []
+    main = next(table for count, table in counted if count == most)
+    if not _names_group(main):
+        return [main]
+    return [table for count, table in counted if count and (table is main or _names_group(table))]
+
+
+def _names_group(table: ItemTable) -> bool:
+    """Tell whether the heading above a table names the group of its items, as where one table a group is written."""
+    return bool(table.titles) and has_group(table.titles[0].removeprefix("Group ")) and table.coded() > 0
+
+
+def stray_row(block: Prose, references: frozenset[str]) -> tuple[int, str] | None:
+    """Return line and text of the first line of prose that is an item row: a coded label and a verdict in cells."""
+    if block.kind == "fence":
+        return None
+    for number, line in enumerate(block.source.split("\n")):
+        if "|" not in line:
+            continue
+        texts = [one_spaced(inline_text(cell, references)) for cell in cells(line.strip())[:8]]
+        if texts and has_code(texts[0]) and any(is_verdict(text) for text in texts[1:]):
+            return block.line + number, one_spaced(line)
+    return None

@@ -1,0 +1,53 @@
+"""A scored run: the one shape that every source is read into."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pytest_soclab.known_answer.verdicts import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Credit:
+    """One ledger entry that credited an item, and its class: `analysis`, `lookup` or `undeclared`."""
+
+    id: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Which evidence credited the items of one run: artefacts read and absent, tag and entries by item key."""
+
+    read: tuple[str, ...]
+    absent: tuple[str, ...]
+    tags: Mapping[str, str]
+    entries: Mapping[str, tuple[Credit, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRun:
+    """One scored run: verdicts by item key (None for `unknown`), its beyond-human count, what backs them."""
+
+    name: str
+    source: str
+    verdicts: Mapping[str, Verdict | None]
+    beyond: int | None = None
+    totals_checked: bool = False
+    kind: str = "key score"
+    provenance: Provenance | None = None
+    notes: tuple[str, ...] = field(default=())
+
+
+class Collector:
+    """Gathers a run's verdicts and finds out when an item stands twice."""
+
+    def __init__(self) -> None:
+        self.verdicts: dict[str, Verdict | None] = {}
+
+    def add(self, key: str, verdict: Verdict | None) -> bool:
+        """Take one verdict; False when the item is there already."""
+        before = len(self.verdicts)
+        self.verdicts.setdefault(key, verdict)
+        return len(self.verdicts) > before

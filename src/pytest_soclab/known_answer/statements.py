@@ -1,0 +1,95 @@
+"""What a score file says about itself: the Totals line and the beyond-human count."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pytest_soclab.known_answer.inline import without_comments
+from pytest_soclab.known_answer.verdicts import UNKNOWN, is_verdict, one_spaced, read_verdict, word
+
+_MARKUP = str.maketrans("", "", "*`")
+_UNDERSCORES = re.compile(r"(?<!\w)_+|_+(?!\w)")
+_TOTALS = re.compile(r"^[^\S\n]*totals[^\S\n]*:", re.IGNORECASE | re.MULTILINE)
+_PART = re.compile(
+    r"\s*(?:(?P<count>\d{1,9})\s+(?P<word>[a-z]+(?:\s+\([a-z]+\))?)|credited\s+(?P<credited>\d{1,9})\s+of\s+(?P<of>\d{1,9}))",
+    re.IGNORECASE | re.ASCII,
+)
+_SEPARATOR = re.compile(r"\s*(?:[/,;]|\band\b)", re.IGNORECASE)
+_END = re.compile(r"[^\S\n]*\.?[^\S\n]*(?:\n(?!\s*[/,;])|\Z)")
+_BEYOND = re.compile(
+    r"(?<![\w.,])(\d{1,9})\s+facts?\s+(?:more\s+than|beyond)\b(?=\s+the\s+(?:human|analyst|report)|\s*[.;:,)]|\s*\Z)",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """A Totals line as it was read: counts by word (a missing word is 0), and `credited X of Y` where stated."""
+
+    counts: dict[str, int]
+    credited: tuple[int, int] | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A Totals line that follows no known form: its text and its line."""
+
+    text: str
+    line: int
+
+
+def plain(source: str) -> str:
+    """Return prose without emphasis, ticks and comments; line ends stay, so that lines can be counted."""
+    return _UNDERSCORES.sub("", without_comments(source).translate(_MARKUP)).replace("\u00a0", " ")
+
+
+def totals_lines(source: str, line: int) -> list[Totals | Unreadable]:
+    """Return every Totals line of a block of prose that starts at `line`."""
+    text = plain(source)
+    return [_read(text, match, line + text.count("\n", 0, match.start())) for match in _TOTALS.finditer(text)]
+
+
+def _read(text: str, start: re.Match[str], line: int) -> Totals | Unreadable:
+    parts, end = _parts(text, start.end())
+    counted = [part for part in parts if part["word"]]
+    stated = [part for part in parts if part["credited"]]
+    counts = {word(read_verdict(part["word"])): int(part["count"]) for part in counted}
+    if not counts or len(counts) < len(counted) or len(stated) > 1 or not _END.match(text, end):
+        return Unreadable(one_spaced(text[start.start() :]), line)
+    credited = (int(stated[0]["credited"]), int(stated[0]["of"])) if stated else None
+    return Totals(counts, credited, line)
+
+
+def _parts(text: str, at: int) -> tuple[list[re.Match[str]], int]:
+    """Return the parts of a Totals line that can be read from `at` on, and where they end."""
+    parts: list[re.Match[str]] = []
+    end = at
+    while (part := _PART.match(text, at)) and (part["credited"] or is_verdict(part["word"])):
+        parts.append(part)
+        end = part.end()
+        separator = _SEPARATOR.match(text, end)
+        if separator is None:
+            break
+        at = separator.end()
+    return parts, end
+
+
+def beyond_counts(source: str, line: int) -> list[tuple[int, int]]:
+    """Return every stated beyond-human count of a block of prose, each with its line."""
+    text = plain(source)
+    return [(int(match[1]), line + text.count("\n", 0, match.start())) for match in _BEYOND.finditer(text)]
+
+
+def disagreements(totals: Totals, counted: dict[str, int], credited: int, items: int) -> list[str]:
+    """Return what a Totals line says other than the item table, one sentence each with both numbers."""
+    found = [
+        f"{totals.counts.get(name, 0)} {name}, the item table holds {number}"
+        for name, number in counted.items()
+        if totals.counts.get(name, 0) != number and (name != UNKNOWN or name in totals.counts)
+    ]
+    if totals.credited and totals.credited != (credited, items):
+        stated = totals.credited
+        found.append(f"credited {stated[0]} of {stated[1]}, the item table gives credited {credited} of {items}")
+    return found
