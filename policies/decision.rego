@@ -20,11 +20,11 @@ leaving := input.leaving
 
 # METADATA
 # title: The answer to the gateway
-# description: An allowance names its obligations, a denial its reasons, both sorted.
+# description: An allowance names its obligations, a denial its reasons. Iterating over a set is in order, so both are sorted.
 # entrypoint: true
-decision := {"outcome": "deny", "reasons": sort(reasons), "obligations": []} if count(reasons) > 0
+decision := {"outcome": "deny", "reasons": [reason | some reason in reasons], "obligations": []} if count(reasons) > 0
 
-decision := {"outcome": "allow", "reasons": [], "obligations": sort(obligations)} if count(reasons) == 0
+decision := {"outcome": "allow", "reasons": [], "obligations": [name | some name in obligations]} if count(reasons) == 0
 
 # METADATA
 # title: The call changes state

@@ -45,8 +45,9 @@ class ToolIn(_Input):
 class TargetIn(_Input):
     """One thing that the call aims at, with what the incident declares about it.
 
-    `scoped` false: any value is legitimate. `in_incident`: whether it is of the case's own scope. `last_of` names roles of which it is
-    the last enabled holder (`idp_admin`). `size`: how many single addresses it covers (1 for anything that is no network).
+    `scoped` false: any value is legitimate. `in_scope`: whether it is of the case's own scope. `last_of` names roles of
+    which it is the last enabled holder (`idp_admin`). `size`: how many single addresses it covers (1 for anything that
+    is no network).
     """
 
     argument: str
@@ -194,9 +195,20 @@ class PolicySource:
 class Engine(Protocol):
     """Decides. One engine serves a whole session."""
 
-    kind: Literal["embedded", "server"]
-    source: PolicySource
-    address: str | None
+    @property
+    def kind(self) -> Literal["embedded", "server"]:
+        """Which engine this is."""
+        ...
+
+    @property
+    def source(self) -> PolicySource:
+        """The policy that decides."""
+        ...
+
+    @property
+    def address(self) -> str | None:
+        """The server's address, None for the embedded engine."""
+        ...
 
     def decide(self, document: Mapping[str, Any]) -> Decision:
         """Return the decision on a `DecisionInput` as plain JSON.

@@ -1,0 +1,141 @@
+"""Reads a policy directory: modules, data, digest and deny rules, with every fault at its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_soclab.errors import Fault, PolicyError, ScenarioError, quote
+from pytest_soclab.ledger import digest
+from pytest_soclab.policy.model import PACKAGE, PolicySource, Rule
+from pytest_soclab.policy.rego_text import Module, deny_rules, parse
+from pytest_soclab.scenario.yaml_source import load_plain
+
+MAX_BYTES = 1_048_576
+MAX_INTEGER = 2**53
+_DATA_NAMES = ("data.yaml", "data.yml", "data.json")
+_OPTION = "give --soclab-policies a directory with .rego files"
+
+
+def load_policy(directory: Path) -> PolicySource:
+    """Read a directory of `.rego` modules (tests left out) and `data.yaml` or `data.json` files.
+
+    A data file in a subfolder stands under the folder's name, as `opa run` and `opa test` have it.
+
+    Raises:
+        PolicyError: with every fault found, each with file and line.
+    """
+    files = list(_files(directory))
+    modules = {name: _text(path) for name, path in files if name.endswith(".rego")}
+    if not modules:
+        raise PolicyError(
+            Fault("found no policy module", str(directory), expected="at least one .rego", remedy=_OPTION)
+        )
+    data: dict[str, Any] = {}
+    for name, path in files:
+        if not name.endswith(".rego"):
+            _merge(data, _data(path, name), path)
+    return source_of(str(directory), modules, data)
+
+
+def source_of(path: str, modules: Mapping[str, str], data: Mapping[str, Any]) -> PolicySource:
+    """Build a policy from module texts by file name and a data document.
+
+    Raises:
+        PolicyError: when no module decides, or a number is beyond 2^53.
+    """
+    parsed = parse_modules(path, modules)
+    faults = [*_no_decision(list(parsed.values())), *(f for module in parsed.values() for f in _numbers(module))]
+    if faults:
+        raise PolicyError(*faults)
+    rules = [_short(rule, name) for name, module in parsed.items() for rule in deny_rules(module)]
+    whole = digest({"modules": dict(modules), "data": data})
+    return PolicySource(path, dict(modules), dict(data), whole, tuple(rules))
+
+
+def parse_modules(path: str, modules: Mapping[str, str]) -> dict[str, Module]:
+    """Return the modules by file name, split into statements; their places name the whole path."""
+    return {name: parse(str(Path(path) / name), text) for name, text in sorted(modules.items())}
+
+
+def _short(rule: Rule, name: str) -> Rule:
+    return Rule(rule.reason, name, rule.line, rule.title)
+
+
+def _files(directory: Path) -> Iterator[tuple[str, Path]]:
+    if not directory.is_dir():
+        found = "is no directory" if directory.exists() else "does not exist"
+        raise PolicyError(Fault(f"the policy directory {found}", str(directory), remedy=_OPTION))
+    for path in sorted(directory.rglob("*")):
+        name = path.relative_to(directory).as_posix()
+        if path.is_dir() or any(part.startswith(".") for part in name.split("/")) or name.endswith("_test.rego"):
+            continue
+        if path.suffix == ".rego" or path.name in _DATA_NAMES:
+            yield name, path
+        elif path.suffix in (".json", ".yaml", ".yml"):
+            remedy = f"call it {_DATA_NAMES[0]} or move it elsewhere: `opa test` would load it as data"
+            raise PolicyError(Fault("found a data file of another name", str(path), remedy=remedy))
+
+
+def _text(path: Path) -> str:
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise PolicyError(Fault(f"cannot be read ({error.strerror})", str(path))) from None
+    if len(raw) > MAX_BYTES:
+        raise PolicyError(Fault(f"found {len(raw)} bytes", str(path), expected=f"at most {MAX_BYTES}"))
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise PolicyError(
+            Fault(f"byte 0x{raw[error.start]:02x} is not UTF-8", str(path), line, expected="UTF-8")
+        ) from None
+
+
+def _data(path: Path, name: str) -> dict[str, Any]:
+    try:
+        value = load_plain(_text(path), str(path))
+    except ScenarioError as error:
+        raise PolicyError(*error.faults) from None
+    for folder in reversed(name.split("/")[:-1]):
+        value = {folder: value}
+    return dict(value)
+
+
+def _merge(into: dict[str, Any], new: Mapping[str, Any], path: Path, where: str = "") -> None:
+    for key, value in new.items():
+        place = f"{where}.{key}" if where else key
+        if key not in into:
+            into[key] = value
+        elif isinstance(into[key], dict) and isinstance(value, dict):
+            _merge(into[key], value, path, place)
+        else:
+            raise PolicyError(
+                Fault("is given by another data file too", str(path), field=place, remedy="keep one of them")
+            )
+
+
+def _no_decision(modules: Sequence[Module]) -> Iterator[Fault]:
+    ours = [module for module in modules if module.package == PACKAGE]
+    if not ours:
+        first = modules[0]
+        found = f"package {first.package}" if first.package else "no package"
+        line = next((t.line for t in first.all_tokens if t.text == "package"), 1)
+        yield Fault(f"found {found}", first.file, line, expected=f"package {PACKAGE}", remedy="see docs/policy.md")
+    elif not any(rule.name == "decision" for module in ours for rule in module.rules):
+        line = ours[0].rules[0].line if ours[0].rules else 1
+        yield Fault(
+            f"no rule of package {PACKAGE} is called decision", ours[0].file, line,
+            remedy='add `decision := {"outcome": …, "reasons": …, "obligations": …}`; see docs/policy.md',
+        )  # fmt: skip
+
+
+def _numbers(module: Module) -> Iterator[Fault]:
+    for token in module.all_tokens:
+        if token.kind == "number" and float(token.text) > MAX_INTEGER:
+            yield Fault(
+                f"the number {quote(token.text)}", module.file, token.line, expected="at most 2^53",
+                remedy="engines disagree on larger ones: write it as text or in a larger unit",
+            )  # fmt: skip
