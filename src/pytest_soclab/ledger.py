@@ -52,7 +52,7 @@ class Ledger:
         `data` must already be plain JSON; it is stored as its canonical copy, so that nothing the caller does later
         changes what was logged.
         """
-        body = {"seq": len(self.events), "type": kind, "at": at, "data": data, "prev": self.root_hash}
+        body: Any = {"seq": len(self.events), "type": kind, "at": at, "data": data, "prev": self.root_hash}
         text = rfc8785.dumps(body)
         event: Event = json.loads(text)
         event["hash"] = hashlib.sha256(text).hexdigest()

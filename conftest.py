@@ -1,0 +1,3 @@
+"""Loads pytest's own plugin-testing fixture for `tests/`."""
+
+pytest_plugins = ["pytester"]

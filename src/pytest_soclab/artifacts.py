@@ -1,0 +1,123 @@
+"""The session's files: trials and transcripts as they end, results and report at the end.
+
+A file that cannot be written never changes a verdict: the first trouble is kept as one sentence, and writing stops.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_soclab import ledger
+from pytest_soclab.errors import ArtifactError
+from pytest_soclab.ledger import Event
+from pytest_soclab.record import Results
+
+RESULTS, TRIALS, TRANSCRIPTS = "results.json", "trials.jsonl", "transcripts"
+REPORT, SUMMARY = "report.html", "summary.md"
+
+
+class Artifacts:
+    """Writes into one folder; `trouble` is empty, or the sentence that says why nothing more is written."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.trouble = ""
+        self._started = False
+
+    def append(self, trial: Mapping[str, Any], events: Sequence[Event]) -> None:
+        """Write a finished trial's transcript and its line of `trials.jsonl`."""
+        self._attempt(lambda: self._append(trial, events))
+
+    def write(self, name: str, text: str) -> None:
+        """Write one file, whole or not at all."""
+        self._attempt(lambda: self._replace(name, text))
+
+    def _attempt(self, write: Callable[[], None]) -> None:
+        if self.trouble:
+            return
+        try:
+            self._start()
+            write()
+        except OSError as error:
+            where = error.filename or self.folder
+            self.trouble = f"cannot write {where}: {error.strerror}; the report is incomplete, the verdict stands"
+
+    def _start(self) -> None:
+        """Make the folder and take away what an earlier session left in it."""
+        if self._started:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for name in (RESULTS, TRIALS, REPORT, SUMMARY):
+            (self.folder / name).unlink(missing_ok=True)
+        shutil.rmtree(self.folder / TRANSCRIPTS, ignore_errors=True)
+        (self.folder / TRANSCRIPTS).mkdir()
+        self._started = True
+
+    def _append(self, trial: Mapping[str, Any], events: Sequence[Event]) -> None:
+        if events:
+            self._replace(f"{TRANSCRIPTS}/{trial['id']}.jsonl", ledger.to_jsonl(events))
+        with (self.folder / TRIALS).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(trial, ensure_ascii=False, sort_keys=True) + "\n")
+
+    def _replace(self, name: str, text: str) -> None:
+        target = self.folder / name
+        part = target.with_name(f".{target.name}.part")
+        try:
+            part.write_text(text, encoding="utf-8", errors="surrogatepass")
+            part.replace(target)
+        except OSError:
+            part.unlink(missing_ok=True)
+            raise
+
+
+class TranscriptFolder(Mapping[str, Sequence[Event]]):
+    """The transcripts of a session by trial id, read when asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / TRANSCRIPTS
+
+    def __getitem__(self, trial: str) -> Sequence[Event]:
+        """Return a trial's events; KeyError where there is no transcript."""
+        try:
+            text = (self._folder / f"{trial}.jsonl").read_text(encoding="utf-8", errors="surrogatepass")
+        except OSError:
+            raise KeyError(trial) from None
+        return [json.loads(line) for line in text.splitlines()]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the ids of the trials that have a transcript, sorted."""
+        return iter(sorted(path.stem for path in self._folder.glob("*.jsonl")))
+
+    def __len__(self) -> int:
+        """Return how many transcripts there are."""
+        return sum(1 for _ in self._folder.glob("*.jsonl"))
+
+
+def results_text(results: Results) -> str:
+    """Return `results.json` as text, the same bytes for the same results."""
+    return json.dumps(results.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n"
+
+
+def load_results(path: Path) -> Results:
+    """Read a `results.json`, or the one in a folder.
+
+    Raises:
+        ArtifactError: when there is none or it is no `soclab-results/1` document.
+    """
+    from pydantic import ValidationError
+
+    file = path / RESULTS if path.is_dir() else path
+    try:
+        return Results.model_validate_json(file.read_bytes())
+    except OSError as error:
+        raise ArtifactError(
+            f"{file}: cannot be read ({error.strerror}); give an artifacts folder or a results.json"
+        ) from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise ArtifactError(f"{file} {place}: {first['msg']}; expected a soclab-results/1 document") from None

@@ -1,0 +1,121 @@
+"""Puts a session's facts together into `Results`: a pure function of what was gathered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pytest_soclab.assurance.gates import gates
+from pytest_soclab.assurance.ladder import Evidence, decide
+from pytest_soclab.assurance.profile import Profile
+from pytest_soclab.assurance.units import rates
+from pytest_soclab.ledger import digest
+from pytest_soclab.record import (
+    AgentInfo,
+    Arm,
+    ArmResult,
+    Digests,
+    Level,
+    PolicyInfo,
+    Results,
+    ScenarioCount,
+    Timing,
+    Trial,
+)
+
+Mode = Literal["protected", "baseline", "compare", "known-answer"]
+
+
+@dataclass
+class Facts:
+    """What a session gathered; trials by id, so that order and workers leave no trace."""
+
+    mode: Mode
+    level: Level
+    command: tuple[str, ...]
+    trials: dict[str, Trial] = field(default_factory=dict)
+    agents: list[dict[str, Any]] = field(default_factory=list)
+    policy: PolicyInfo | None = None
+    corpus: int = 0
+    selected: int = 0
+    errors: tuple[str, ...] = ()
+    scenario_digests: dict[str, str] = field(default_factory=dict)
+    incident_digests: dict[str, str] = field(default_factory=dict)
+    known_answer: Mapping[str, Any] | None = None
+    unfinished: frozenset[str] = frozenset()
+    """Trials that were selected and never ended."""
+
+
+def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timing) -> Results:
+    """Return the finished record of a session."""
+    trials = tuple(facts.trials[name] for name in sorted(facts.trials))
+    counts = _counts(facts, trials)
+    agent = _agent(facts)
+    protected = [t for t in trials if t.arm is Arm.PROTECTED]
+    found = gates(profile.gates, protected, facts.known_answer)
+    basis: Literal["controls", "agent"] = "agent" if agent.kind == "live" else "controls"
+    evidence = Evidence(protected, found, _complete(counts), _coverage(counts), agent.deterministic, basis)
+    arms = {arm.value: _arm(profile, trials, arm) for arm in Arm} if facts.mode == "compare" else None
+    shown = protected if facts.mode != "baseline" else trials
+    return Results(
+        mode=facts.mode,
+        level=decide(evidence, profile, facts.level),
+        gates=found,
+        rates=rates(shown),
+        arms=arms,
+        counts=counts,
+        trials=trials,
+        known_answer=dict(facts.known_answer) if facts.known_answer is not None else None,
+        agent=agent,
+        policy=facts.policy or PolicyInfo(engine="embedded", source="none", digest="", package="soclab.gateway"),
+        digests=_digests(facts, profile_digest),
+        command=facts.command,
+        timing=timing,
+    )
+
+
+def _arm(profile: Profile, trials: Sequence[Trial], arm: Arm) -> ArmResult:
+    own = [trial for trial in trials if trial.arm is arm]
+    return ArmResult(gates=gates(profile.gates, own, None) if arm is Arm.PROTECTED else (), rates=rates(own))
+
+
+def _counts(facts: Facts, trials: Sequence[Trial]) -> ScenarioCount:
+    open_ones = {facts.trials[name].scenario for name in facts.unfinished if name in facts.trials}
+    ran = {trial.scenario for trial in trials} - open_ones
+    return ScenarioCount(
+        corpus=facts.corpus, selected=facts.selected, run=len(ran), errors=len(facts.errors),
+        error_texts=tuple(sorted(facts.errors)),
+    )  # fmt: skip
+
+
+def _complete(counts: ScenarioCount) -> bool:
+    return counts.errors == 0 and counts.corpus > 0 and counts.run >= counts.corpus
+
+
+def _coverage(counts: ScenarioCount) -> str:
+    text = f"{counts.run} of {counts.corpus} scenarios ran"
+    return f"{text}, {counts.errors} could not be read" if counts.errors else text
+
+
+def _agent(facts: Facts) -> AgentInfo:
+    """Return the agent under test; where trials had several, their names and the more cautious facts."""
+    unique = {tuple(sorted((k, str(v)) for k, v in agent.items())): agent for agent in facts.agents}
+    agents = [unique[key] for key in sorted(unique)]
+    if not agents:
+        return AgentInfo(name="none", model=None, deterministic=False, kind="scripted")
+    models = sorted({agent["model"] for agent in agents if agent["model"]})
+    live = any(agent["kind"] == "live" for agent in agents)
+    return AgentInfo(
+        name=", ".join(sorted({agent["name"] for agent in agents})),
+        model=", ".join(models) or None,
+        deterministic=all(agent["deterministic"] for agent in agents),
+        kind="live" if live else "scripted",
+    )
+
+
+def _digests(facts: Facts, profile_digest: str) -> Digests:
+    scenarios = dict(sorted(facts.scenario_digests.items()))
+    corpus = digest({"scenarios": scenarios, "incidents": dict(sorted(facts.incident_digests.items()))})
+    policy = facts.policy.digest if facts.policy else ""
+    return Digests(corpus=corpus, policy=policy, profile=profile_digest, scenarios=scenarios)

@@ -1,0 +1,70 @@
+"""The ladder as data: what each level needs."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pytest_soclab import resources
+from pytest_soclab.errors import UsageError
+from pytest_soclab.record import Level, Tier
+from pytest_soclab.scenario.faults import faults_of
+from pytest_soclab.scenario.yaml_source import read
+
+Fraction = Annotated[float, Field(ge=0, le=1)]
+
+
+class Rung(BaseModel):
+    """The conditions of one level; a missing one is no condition.
+
+    `attack_success` and `false_block` are the highest upper bounds, `delivery` the least share of attacks delivered,
+    `repetitions` the least trials of each unit unless the agent is deterministic.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tiers: tuple[Tier, ...] = ()
+    attack_success: Fraction | None = None
+    false_block: Fraction | None = None
+    delivery: Fraction | None = None
+    repetitions: Annotated[int, Field(ge=1)] = 1
+
+
+class Profile(BaseModel):
+    """A versioned assurance profile."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    version: Annotated[int, Field(ge=1)]
+    gates: tuple[str, ...]
+    levels: dict[Level, Rung]
+
+    @property
+    def label(self) -> str:
+        """Name and version as reports show them."""
+        return f"{self.name}/{self.version}"
+
+
+def load_profile(name: str = "default") -> tuple[Profile, str]:
+    """Return a profile and its digest; `name` is a bundled profile's name or a path.
+
+    Raises:
+        UsageError: when there is none or it is wrong.
+    """
+    path = Path(name) if "/" in name or name.endswith((".yaml", ".yml")) else resources.profiles() / f"{name}.yaml"
+    if not path.is_file():
+        known = ", ".join(sorted(p.stem for p in resources.profiles().glob("*.yaml")))
+        raise UsageError(f"{path}: no assurance profile; give the path of one, or the name of a bundled one: {known}")
+    document = read(path)
+    try:
+        profile = Profile.model_validate(document.value)
+    except ValidationError as error:
+        raise UsageError(*faults_of(error, Profile, document)) from None
+    missing = [level.value for level in Level if level not in profile.levels]
+    if missing:
+        raise UsageError(document.fault(("levels",), f"no rung for {', '.join(missing)}", "L1 to L5", "add it"))
+    return profile, hashlib.sha256(document.text.encode()).hexdigest()

@@ -1,0 +1,259 @@
+"""Scenario files as pytest items, one per (variant, arm, repetition)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_soclab import state
+from pytest_soclab.errors import Fault, ScenarioError, SoclabError
+from pytest_soclab.judge import NOTHING
+from pytest_soclab.lab import Lab
+from pytest_soclab.record import Arm, Trial, Verdict
+from pytest_soclab.report import failure, junit
+from pytest_soclab.scenario.load import LoadedScenario, load_scenario
+from pytest_soclab.trial import Outcome, Setup, Unit, run
+
+
+class TrialFailed(Exception):
+    """A trial whose item fails; the text is all that the user needs."""
+
+
+class ScenarioFile(pytest.File):
+    """One `ATK-*.yaml` or `BEN-*.yaml`."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield the items of a valid file; a file that cannot be read raises all its faults."""
+        lab = self.config.stash[state.LAB]()
+        shown = _shown(self.path, self.config.rootpath)
+        loaded = load_scenario(self.path, lab.vocabulary, shown)
+        _refuse_duplicate(lab, loaded)
+        for variant in loaded.scenario.variants:
+            for arm in lab.settings.arms:
+                for repetition in range(1, lab.settings.repeat + 1):
+                    yield _item(self, lab, Spec(loaded, variant, Arm(arm), repetition))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Show our own errors as their faults, without a traceback."""
+        if isinstance(excinfo.value, SoclabError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+
+def _shown(path: Path, root: Path) -> str:
+    return os.path.relpath(path, root) if path.is_relative_to(root) else str(path)
+
+
+def _refuse_duplicate(lab: Lab, loaded: LoadedScenario) -> None:
+    first = lab.ids.setdefault(loaded.scenario.id, str(loaded.path))
+    if first != str(loaded.path):
+        found = f"the id {loaded.scenario.id!r} is also in {first}"
+        raise ScenarioError(Fault(found, loaded.shown, 1, 1, "id", "one file an id", "give one of them another id"))
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What one item runs."""
+
+    loaded: LoadedScenario
+    variant: str
+    arm: Arm
+    repetition: int
+
+    @property
+    def suffix(self) -> str:
+        """`plain-protected`, with `-2` from the second repetition on."""
+        again = f"-{self.repetition}" if self.repetition > 1 else ""
+        return f"{self.variant}-{self.arm.value}{again}"
+
+    @property
+    def trial(self) -> str:
+        """The trial's id, such as `ATK-001-plain-protected`."""
+        return f"{self.loaded.scenario.id}-{self.suffix}"
+
+
+def _item(parent: ScenarioFile, lab: Lab, spec: Spec) -> ScenarioItem:
+    name = f"{spec.loaded.scenario.id}[{spec.suffix}]"
+    item: ScenarioItem = ScenarioItem.from_parent(parent, name=name, callobj=scenario_trial, lab=lab, spec=spec)
+    return item
+
+
+def scenario_trial(
+    request: pytest.FixtureRequest,
+    soclab_world: Any,
+    soclab_policy: Any,
+    soclab_approver: Any,
+    soclab_agent: Any,
+    soclab_transcript: Any,
+    soclab_gateway: Any,
+) -> None:
+    """Run one trial; every part is a fixture that a conftest may override."""
+    item: ScenarioItem = request.node
+    item.perform(soclab_agent, soclab_gateway)
+
+
+class ScenarioItem(pytest.Function):
+    """One trial of one (scenario, variant, arm)."""
+
+    def __init__(self, *, lab: Lab, spec: Spec, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.lab = lab
+        self.spec = spec
+        self.record: dict[str, Any] | None = None
+        scenario = spec.loaded.scenario
+        marks = [scenario.kind.value, f"tier_{scenario.tier.value}", f"family_{scenario.family.value}"]
+        for mark in (*marks, f"incident_{scenario.incident.replace('-', '_')}", f"arm_{spec.arm.value}"):
+            self.config.stash[state.MARKS](mark)
+            self.add_marker(mark)
+        if scenario.from_level.rank > lab.level.rank:
+            reason = f"{scenario.id} needs {scenario.from_level.value}; the session tests {lab.level.value}"
+            self.add_marker(pytest.mark.skip(reason=reason))
+
+    @property
+    def unit(self) -> Unit:
+        """The (scenario, variant) with everything rendered."""
+        return self.lab.unit(self.spec.loaded, self.spec.variant)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return the scenario's file and first line."""
+        return self.path, 0, self.name
+
+    @property
+    def location(self) -> tuple[str, int | None, str]:
+        """The place that reports print."""
+        return self.spec.loaded.shown, 0, self.name
+
+    def perform(self, agent: Any, door: Any) -> None:
+        """Run the trial, keep its record, and fail, pass or xfail as the arm demands."""
+        witness = self.lab.witness(self.unit)
+        setup = Setup(self.unit, self.spec.arm, agent, door, self.lab.key, self.lab.settings.timeout)
+        outcome = run(setup)
+        trial = self.trial_of(outcome, witness, setup.state.identity.kind)
+        self.record = _payload(self, trial, outcome, agent)
+        self.user_properties.extend(junit.properties(trial))
+        self._speak(trial, outcome)
+
+    def _speak(self, trial: Trial, outcome: Outcome) -> None:
+        if trial.passed and trial.arm is Arm.BASELINE and trial.verdict is Verdict.SUCCEEDED:
+            pytest.xfail("no control plane")
+        if trial.passed:
+            return
+        text = failure.text(trial, outcome.events)
+        if self.lab.settings.report_only:
+            pytest.xfail(f"report only: {text}")
+        raise TrialFailed(text)
+
+    def trial_of(self, outcome: Outcome, witness: str, agent_kind: Any) -> Trial:
+        """Return the saved shape of a finished trial."""
+        judgement = outcome.judgement
+        stop = judgement.stop
+        cause = f"the scenario cannot prove itself: {witness}" if witness else outcome.cause
+        return self.skeleton().model_copy(
+            update={
+                "agent_kind": agent_kind,
+                "verdict": Verdict.INCONCLUSIVE if witness else judgement.verdict,
+                "passed": outcome.passed and not witness,
+                "cause": cause,
+                "delivered": judgement.delivered,
+                "payload": self.unit.payload,
+                "stopped_by": stop.reason,
+                "stopped_layer": stop.layer,
+                "stopped_rule": stop.rule,
+                "reasons": stop.reasons,
+                "decisive": judgement.decisive,
+                "breaches": outcome.breaches,
+                "root_hash": outcome.root_hash,
+                "witness": witness,
+            }
+        )
+
+    def skeleton(self, cause: str = "not run: the session ended before it") -> Trial:
+        """Return the record of this item before it ran: inconclusive."""
+        scenario, spec = self.spec.loaded.scenario, self.spec
+        return Trial(
+            id=spec.trial, scenario=scenario.id, version=scenario.version, variant=spec.variant, arm=spec.arm,
+            repetition=spec.repetition, kind=scenario.kind, title=scenario.title, tier=scenario.tier,
+            family=scenario.family, incident=scenario.incident, surface=spec.loaded.surface, atlas=scenario.atlas,
+            owasp=scenario.owasp, gates=self._gates(), twin=scenario.twin, agent_kind="scripted",
+            verdict=Verdict.INCONCLUSIVE, passed=False, cause=cause, delivered=False, stopped_by=NOTHING.reason,
+            stopped_layer=NOTHING.layer, expected_stop=scenario.stopped_by, file=spec.loaded.shown, line=1,
+            nodeid=self.nodeid, root_hash="",
+        )  # fmt: skip
+
+    def _gates(self) -> tuple[str, ...]:
+        scenario = self.spec.loaded.scenario
+        names = scenario.attack_succeeds_when or {}
+        return scenario.gates or tuple(dict.fromkeys(self.lab.oracles[name].gate for name in names))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Show a failed trial and our own errors as text, anything else as pytest does."""
+        if isinstance(excinfo.value, TrialFailed | SoclabError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+
+def _payload(item: ScenarioItem, trial: Trial, outcome: Outcome, agent: Any) -> dict[str, Any]:
+    """Return what travels on the report: plain JSON, so that workers need no shared file."""
+    return {
+        "trial": trial.model_dump(mode="json"),
+        "events": list(outcome.events),
+        "agent": {
+            "name": str(getattr(agent, "name", "")),
+            "model": getattr(agent, "model", None) if isinstance(getattr(agent, "model", None), str) else None,
+            "deterministic": getattr(agent, "deterministic", False) is True,
+            "kind": trial.agent_kind,
+        },
+        "digest": item.spec.loaded.digest,
+    }
+
+
+def unfinished(item: ScenarioItem, cause: str) -> dict[str, Any]:
+    """Return the payload of an item that did not come to a verdict."""
+    return {"trial": item.skeleton(cause).model_dump(mode="json"), "events": [], "agent": None,
+            "digest": item.spec.loaded.digest}  # fmt: skip
+
+
+@lru_cache(maxsize=256)
+def corpus_of(folder: Path) -> tuple[str, ...]:
+    """Return the names of every scenario file of the corpus that a scenario's folder belongs to.
+
+    A corpus is the nearest folder above that has an `incidents/` folder, else the folder itself.
+    """
+    root = next((parent for parent in (folder, *list(folder.parents)[:2]) if (parent / "incidents").is_dir()), folder)
+    files = [*root.rglob("ATK-*.yaml"), *root.rglob("BEN-*.yaml")]
+    return tuple(sorted(str(path) for path in files))
+
+
+def in_shard(name: str, shard: tuple[int, int] | None) -> bool:
+    """Tell whether a scenario belongs to this shard: a stable split by the id's digest."""
+    if shard is None:
+        return True
+    part, whole = shard
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) % whole == part - 1
+
+
+def census(items: Iterable[pytest.Item]) -> dict[str, Any]:
+    """Return what this process selected and how large the corpus is, as plain JSON."""
+    own = [item for item in items if isinstance(item, ScenarioItem)]
+    corpus = {name for folder in {item.path.parent for item in own} for name in corpus_of(folder)}
+    wanted = [item for item in own if not item.get_closest_marker("skip")]
+    skipped = {str(item.path) for item in own} - {str(item.path) for item in wanted}
+    digests = {item.spec.loaded.scenario.id: item.spec.loaded.digest for item in own}
+    incidents = {str(item.spec.loaded.incident_path): item.spec.loaded.scenario.incident for item in own}
+    return {
+        "corpus": len(corpus - skipped),
+        "selected": [item.skeleton().model_dump(mode="json") for item in wanted],
+        "digests": digests,
+        "incidents": {name: _file_digest(path) for path, name in incidents.items()},
+    }
+
+
+def _file_digest(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

@@ -1,0 +1,97 @@
+"""The humans in the loop: what an approver is asked, and the three approvers that scenarios choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+
+class Answer(StrEnum):
+    """An approver's answer; nobody at the desk is an answer of its own."""
+
+    APPROVED = "approved"
+    REFUSED = "refused"
+    ABSENT = "absent"
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequest:
+    """What the approver is shown: the exact call, never the agent's words about it."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+
+
+class Approver(Protocol):
+    """Answers one request at a time."""
+
+    @property
+    def name(self) -> str:
+        """What the transcript calls this approver."""
+        ...
+
+    def review(self, request: ApprovalRequest) -> Answer:
+        """Return the answer."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Diligent:
+    """Approves exactly the legitimate calls, tool and arguments equal."""
+
+    legitimate: Sequence[ApprovalRequest] = ()
+    name: str = "diligent"
+
+    def review(self, request: ApprovalRequest) -> Answer:
+        """Approve a legitimate call, refuse any other."""
+        return Answer.APPROVED if request in self.legitimate else Answer.REFUSED
+
+
+@dataclass(frozen=True, slots=True)
+class RubberStamp:
+    """Approves everything."""
+
+    name: str = "rubber_stamp"
+
+    def review(self, request: ApprovalRequest) -> Answer:  # noqa: ARG002 - it does not look
+        """Approve."""
+        return Answer.APPROVED
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """Never answers."""
+
+    name: str = "absent"
+
+    def review(self, request: ApprovalRequest) -> Answer:  # noqa: ARG002 - nobody is there
+        """Answer nothing."""
+        return Answer.ABSENT
+
+
+@dataclass(slots=True)
+class Fatigued:
+    """Looks at the first `patience` requests as `inner` would, then approves everything."""
+
+    inner: Approver
+    patience: int
+    seen: int = 0
+    name: str = "fatigued"
+
+    def review(self, request: ApprovalRequest) -> Answer:
+        """Answer as the inner approver until patience runs out."""
+        self.seen += 1
+        return self.inner.review(request) if self.seen <= self.patience else Answer.APPROVED
+
+
+def make(name: str, legitimate: Sequence[ApprovalRequest]) -> Approver:
+    """Return the approver of that name: `diligent`, `rubber_stamp` or `absent`."""
+    match name:
+        case "rubber_stamp":
+            return RubberStamp()
+        case "absent":
+            return Absent()
+        case _:
+            return Diligent(tuple(legitimate))

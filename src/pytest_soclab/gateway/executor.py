@@ -1,0 +1,78 @@
+"""The only hand that touches the world; in the protected arm it moves for a valid grant and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from pytest_soclab.gateway.grants import GrantFault, GrantOffice
+from pytest_soclab.gateway.state import Proposal, TrialState
+from pytest_soclab.soc.registry import Effect, Outcome, failed
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An execution that did not happen: the layer that refused, the reason, a sentence."""
+
+    layer: str
+    reason: str
+    detail: str
+
+
+@dataclass(slots=True)
+class Executor:
+    """Executes granted proposals; `office` is None in the baseline arm, where nothing is checked."""
+
+    state: TrialState
+    office: GrantOffice | None
+
+    def execute(self, proposal: Proposal, token: str | None) -> Outcome | Refusal:
+        """Execute a proposal and log the receipt, or log and return the refusal."""
+        grant: str | None = None
+        if self.office is not None:
+            spent = self.office.spend(token, proposal, self.state.clock.now)
+            if isinstance(spent, GrantFault):
+                return self._refuse(proposal, Refusal("grant", spent.reason, spent.detail))
+            grant = spent
+        if proposal.faults:
+            return self._refuse(proposal, Refusal("executor", "argument_shape", proposal.faults[0]))
+        outcome = self._run(proposal)
+        self._receipt(proposal, grant, outcome)
+        return outcome
+
+    def _run(self, proposal: Proposal) -> Outcome:
+        tool = self.state.registry.get(proposal.tool)
+        if tool is None:
+            return failed(f"no such tool: {proposal.tool}")
+        try:
+            arguments = tool.arguments.model_validate(proposal.arguments)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            return failed(f"bad arguments: {'.'.join(str(part) for part in first['loc'])}: {first['msg']}"[:256])
+        outcome = tool.run(self.state.world, arguments)
+        self.state.cost += tool.cost
+        self.state.changes += bool(outcome.ok and tool.effect is not Effect.READ)
+        return outcome
+
+    def _receipt(self, proposal: Proposal, grant: str | None, outcome: Outcome) -> None:
+        changes: list[dict[str, Any]] = [{"kind": c.kind, "target": c.target} for c in outcome.changes]
+        self.state.log(
+            "receipt",
+            {
+                "call": proposal.call,
+                "tool": proposal.tool,
+                "grant": grant,
+                "by": proposal.by,
+                "ok": outcome.ok,
+                "changes": changes,
+                "foreign": list(outcome.foreign),
+                "error": outcome.error,
+            },
+        )
+
+    def _refuse(self, proposal: Proposal, refusal: Refusal) -> Refusal:
+        data = {"call": proposal.call, "layer": refusal.layer, "reason": refusal.reason, "detail": refusal.detail}
+        self.state.log("refused", data)
+        return refusal

@@ -1,0 +1,223 @@
+"""The two doors between an agent and the world: the policy gateway, and the open door of the baseline arm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pytest_soclab.clock import monotonic
+from pytest_soclab.errors import PolicyUnavailable
+from pytest_soclab.gateway.approvals import Answer, ApprovalRequest, Approver
+from pytest_soclab.gateway.executor import Executor, Refusal
+from pytest_soclab.gateway.facts import decision_input
+from pytest_soclab.gateway.grants import GrantOffice
+from pytest_soclab.gateway.leaving import redact
+from pytest_soclab.gateway.normal import proposal_of
+from pytest_soclab.gateway.state import Proposal, ToolResult, TrialState
+from pytest_soclab.policy.model import UNAVAILABLE, Decision, Engine, Obligation, PolicyOutcome
+from pytest_soclab.soc.registry import Authority, Effect, Outcome
+
+SCHEMA_REASONS = frozenset({"unknown_tool", "argument_schema", "argument_shape"})
+"""Reasons that say the call itself is malformed; the report shows them as stopped by the schema."""
+
+
+class Door(Protocol):
+    """What the trial talks to on the agent's behalf."""
+
+    state: TrialState
+    executor: Executor
+
+    def call(self, tool: Any, arguments: Any, cites: Any = ()) -> ToolResult:
+        """Carry out or refuse one proposed call and return what the agent is handed."""
+        ...
+
+
+def layer_of(reasons: Sequence[str]) -> str:
+    """Return who a denial's reasons stand for: `schema` where they all say so, else `policy`."""
+    return "schema" if reasons and set(reasons) <= SCHEMA_REASONS else "policy"
+
+
+def log_proposal(state: TrialState, proposal: Proposal) -> None:
+    """Log what was proposed."""
+    state.log(
+        "proposal",
+        {
+            "call": proposal.call,
+            "tool": proposal.tool,
+            "arguments": proposal.arguments,
+            "cites": list(proposal.cites),
+            "by": proposal.by,
+        },
+    )
+
+
+def hand_over(state: TrialState, proposal: Proposal, outcome: Outcome, clean: bool) -> ToolResult:
+    """Log and return a served call's result; `clean` takes secrets out of it."""
+    tool = state.registry.get(proposal.tool)
+    evidence = state.note_evidence(proposal.tool, tool.kind if tool else None, outcome)
+    data = redact(outcome.data, state.world.charter.secrets) if clean else outcome.data
+    result = ToolResult(outcome.ok, data, outcome.error, (), evidence)
+    return _log_result(state, proposal.call, proposal.tool, result)
+
+
+def _log_result(state: TrialState, call: int, tool: str, result: ToolResult) -> ToolResult:
+    event = state.log(
+        "result",
+        {
+            "call": call,
+            "tool": tool,
+            "evidence": result.evidence,
+            "ok": result.ok,
+            "data": result.data,
+            "error": result.error,
+            "denied": list(result.denied),
+            "recorded": result.recorded,
+        },
+    )
+    return ToolResult(result.ok, event["data"]["data"], result.error, result.denied, result.evidence, result.recorded)
+
+
+@dataclass(slots=True)
+class OpenDoor:
+    """The baseline arm: every proposal goes straight to the executor."""
+
+    state: TrialState
+    executor: Executor
+
+    def call(self, tool: Any, arguments: Any, cites: Any = ()) -> ToolResult:
+        """Execute the proposed call."""
+        proposal = proposal_of(self.state, tool, arguments, cites)
+        log_proposal(self.state, proposal)
+        done = self.executor.execute(proposal, None)
+        self.state.tick()
+        if isinstance(done, Refusal):
+            return _log_result(self.state, proposal.call, proposal.tool, ToolResult(False, error=done.detail))
+        return hand_over(self.state, proposal, done, clean=False)
+
+
+Swap = Callable[[Proposal, str], Proposal]
+"""Sees a granted proposal and its token, returns the proposal that is executed."""
+
+POLICY_SECONDS = 5.0
+"""An answer that takes longer is no answer."""
+
+
+@dataclass(slots=True)
+class Gateway:
+    """The protected arm: decision, obligations, approval, grant, execution; each step an event.
+
+    `between` is where the harness can put another proposal in a granted one's place (`swap_after_grant`).
+    """
+
+    state: TrialState
+    executor: Executor
+    office: GrantOffice
+    engine: Engine
+    approver: Approver
+    between: Swap | None = field(default=None)
+    timer: Callable[[], float] = monotonic
+
+    def call(self, tool: Any, arguments: Any, cites: Any = ()) -> ToolResult:
+        """Decide on the proposed call and carry out what the decision allows."""
+        proposal = proposal_of(self.state, tool, arguments, cites)
+        log_proposal(self.state, proposal)
+        result = self._carry_out(proposal)
+        self.state.tick()
+        return result
+
+    def _carry_out(self, proposal: Proposal) -> ToolResult:
+        decision = self.decide(proposal)
+        if decision.outcome is not PolicyOutcome.ALLOW:
+            return self._denied(proposal, decision.reasons)
+        if Obligation.RECORD_ONLY in decision.obligations:
+            return self._record(proposal)
+        if Obligation.REQUIRE_APPROVAL in decision.obligations and not self.approved(proposal):
+            return self._denied(proposal, ("approver",))
+        return self._execute(proposal, clean=Obligation.REDACT in decision.obligations)
+
+    def decide(self, proposal: Proposal) -> Decision:
+        """Ask the engine and log the decision; no readable answer is a denial."""
+        tool = self.state.registry.get(proposal.tool)
+        document = decision_input(self.state, proposal, tool)
+        cause = ""
+        try:
+            decision = self._timely(document)
+        except PolicyUnavailable as error:
+            decision, cause = Decision(PolicyOutcome.DENY, (UNAVAILABLE,)), str(error)
+        denied = decision.outcome is not PolicyOutcome.ALLOW
+        self.state.log(
+            "decision",
+            {
+                "call": proposal.call,
+                "outcome": decision.outcome.value,
+                "layer": layer_of(decision.reasons) if denied else "none",
+                "reasons": list(decision.reasons),
+                "obligations": [o.value for o in decision.obligations],
+                "rule": next((p for p in map(self.engine.source.place, decision.reasons) if p), "") if denied else "",
+                "cause": cause,
+                "input": document,
+            },
+        )
+        return decision
+
+    def _timely(self, document: Mapping[str, Any]) -> Decision:
+        asked = self.timer()
+        decision = self.engine.decide(document)
+        taken = self.timer() - asked
+        if taken > POLICY_SECONDS:
+            raise PolicyUnavailable(f"the policy answered after {taken:.1f} s, expected at most {POLICY_SECONDS:.0f} s")
+        return decision
+
+    def approved(self, proposal: Proposal) -> bool:
+        """Ask the approver and log the answer."""
+        answer = self.approver.review(ApprovalRequest(proposal.tool, proposal.arguments))
+        self.state.log("approval", {"call": proposal.call, "approver": self.approver.name, "outcome": answer.value})
+        if answer is not Answer.APPROVED:
+            detail = "refused by the approver" if answer is Answer.REFUSED else "nobody answered"
+            self.state.log(
+                "refused", {"call": proposal.call, "layer": "approver", "reason": "approver", "detail": detail}
+            )
+        return answer is Answer.APPROVED
+
+    def grant(self, proposal: Proposal) -> str:
+        """Issue a grant, log its id and return the token."""
+        grant = self.office.issue(proposal, self.state.clock.now)
+        self.state.log(
+            "grant",
+            {
+                "call": proposal.call,
+                "grant": grant.id,
+                "proposal_hash": grant.proposal_hash,
+                "expires": grant.expires,
+            },
+        )
+        return grant.token
+
+    def _execute(self, proposal: Proposal, clean: bool) -> ToolResult:
+        token = self.grant(proposal)
+        final = proposal
+        if self.between is not None:
+            final = self.between(proposal, token)
+        done = self.executor.execute(final, token)
+        if isinstance(done, Refusal):
+            return self._denied(proposal, (done.reason,))
+        return hand_over(self.state, final, done, clean)
+
+    def _denied(self, proposal: Proposal, reasons: Sequence[str]) -> ToolResult:
+        result = ToolResult(False, error="denied: " + ", ".join(reasons), denied=tuple(reasons))
+        return _log_result(self.state, proposal.call, proposal.tool, result)
+
+    def _record(self, proposal: Proposal) -> ToolResult:
+        self.state.log(
+            "recommendation",
+            {"call": proposal.call, "tool": proposal.tool, "arguments": proposal.arguments},
+        )
+        result = ToolResult(True, {"recorded": "as a recommendation, not executed"}, recorded=True)
+        return _log_result(self.state, proposal.call, proposal.tool, result)
+
+
+def is_state_change(state: TrialState, tool: str) -> bool:
+    """Tell whether a tool changes the world under the authority to act."""
+    found = state.registry.get(tool)
+    return bool(found and found.effect is not Effect.READ and found.authority is Authority.ACT)

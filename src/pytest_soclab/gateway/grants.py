@@ -1,0 +1,84 @@
+"""Signed single-use grants: the only thing that opens the executor.
+
+A grant is a JWT (HS256) over the trial, the proposal's canonical hash and an expiry in simulated time. Its key is made
+for one session and never written down; what the transcript names is the grant's id.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import jwt
+
+from pytest_soclab.gateway.state import Proposal
+from pytest_soclab.ledger import digest
+
+LIFETIME = 300  # simulated seconds
+_ALGORITHM = "HS256"
+
+
+def proposal_hash(proposal: Proposal) -> str:
+    """Return the SHA-256 of the canonical form of what would be executed."""
+    return digest({"tool": proposal.tool, "arguments": proposal.arguments})
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """An issued grant: its id, the token that the executor checks, what it is bound to, when it ends."""
+
+    id: str
+    token: str
+    proposal_hash: str
+    expires: int
+
+
+@dataclass(frozen=True, slots=True)
+class GrantFault:
+    """Why a grant does not open the executor; `reason` is `grant_missing`, `grant_signature`, `grant_trial`, …"""
+
+    reason: str
+    detail: str
+
+
+@dataclass(slots=True)
+class GrantOffice:
+    """Issues and checks the grants of one trial."""
+
+    key: bytes
+    trial: str
+    issued: int = 0
+    spent: set[str] = field(default_factory=set)
+
+    def issue(self, proposal: Proposal, now: int) -> Grant:
+        """Issue a grant for exactly this proposal, at simulated time `now`."""
+        self.issued += 1
+        identifier = f"{self.trial}/grant-{self.issued:03d}"
+        bound, expires = proposal_hash(proposal), now + LIFETIME
+        claims = {"jti": identifier, "trial": self.trial, "bound": bound, "until": expires}
+        return Grant(identifier, jwt.encode(claims, self.key, _ALGORITHM), bound, expires)
+
+    def spend(self, token: str | None, proposal: Proposal, now: int) -> GrantFault | str:
+        """Spend a grant on a proposal: return its id, or the fault that stops the execution."""
+        if not token:
+            return GrantFault("grant_missing", "no grant was presented")
+        try:
+            claims = jwt.decode(token, self.key, [_ALGORITHM], options={"require": ["jti"], "verify_exp": False})
+        except jwt.InvalidTokenError as error:
+            return GrantFault("grant_signature", f"the grant is not ours: {error}")
+        fault = self._fault(claims, proposal, now)
+        if fault:
+            return fault
+        self.spent.add(claims["jti"])
+        return str(claims["jti"])
+
+    def _fault(self, claims: dict[str, Any], proposal: Proposal, now: int) -> GrantFault | None:
+        if claims.get("trial") != self.trial:
+            return GrantFault("grant_trial", f"the grant belongs to trial {claims.get('trial')}")
+        if claims["jti"] in self.spent:
+            return GrantFault("grant_replayed", f"{claims['jti']} was spent before")
+        if claims.get("bound") != proposal_hash(proposal):
+            return GrantFault("grant_mismatch", "the call is not the one that was granted")
+        if not isinstance(claims.get("until"), int) or now > claims["until"]:
+            return GrantFault("grant_expired", f"the grant ended {now - int(claims.get('until') or 0)} s ago")
+        return None

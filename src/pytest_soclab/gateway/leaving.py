@@ -1,0 +1,78 @@
+"""Finds secrets and internal names in text that leaves the SOC or is kept in a record, plain or lightly disguised."""
+
+from __future__ import annotations
+
+import base64
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote, unquote
+
+_SHORTEST = 6  # characters of a secret that are searched for
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Yield every text in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from texts(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from texts(inner)
+
+
+def _flat(text: str) -> str:
+    """Return text in one case, compatibility forms folded, without white space and invisible characters."""
+    folded = unicodedata.normalize("NFKC", text)
+    return "".join(c for c in folded if not c.isspace() and unicodedata.category(c) not in ("Cf", "Cc")).casefold()
+
+
+@lru_cache(maxsize=1024)
+def _needles(secret: str) -> frozenset[str]:
+    raw = secret.encode()
+    forms = {secret, secret[::-1], raw.hex(), quote(secret, safe=""), *_base64_forms(raw)}
+    return frozenset(flat for form in forms if len(flat := _flat(form)) >= _SHORTEST)
+
+
+def _base64_forms(raw: bytes) -> Iterator[str]:
+    """Yield what base64 makes of the secret at each of the three alignments, without the characters that its neighbours share."""
+    for shift in range(3):
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            text = encode(b"\0" * shift + raw).decode().rstrip("=")
+            yield text[(shift * 8 + 5) // 6 : len(text) - (1 if (shift + len(raw)) % 3 else 0)]
+
+
+def secret_labels(value: Any, secrets: Mapping[str, str]) -> list[str]:
+    """Return the labels of the secrets that stand in a JSON value's texts: plain, spaced out, in another case, reversed,
+    in hex, base64 or percent-encoding."""
+    if not secrets:
+        return []
+    haystack = _flat(" ".join(texts(value)))
+    decoded = _flat(unquote(haystack)) if "%" in haystack else haystack
+    return sorted(
+        label
+        for label, secret in secrets.items()
+        if any(needle in haystack or needle in decoded for needle in _needles(secret))
+    )
+
+
+def names_in(value: Any, names: Iterable[str]) -> list[str]:
+    """Return the internal names that stand in a JSON value's texts."""
+    haystack = _flat(" ".join(texts(value)))
+    return sorted(name for name in names if _flat(name) in haystack)
+
+
+def redact(value: Any, secrets: Mapping[str, str]) -> Any:
+    """Return a copy of a JSON value with each secret's text replaced by its label in brackets."""
+    if isinstance(value, str):
+        for label, secret in secrets.items():
+            value = value.replace(secret, f"[redacted: {label}]")
+        return value
+    if isinstance(value, Mapping):
+        return {key: redact(inner, secrets) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [redact(inner, secrets) for inner in value]
+    return value

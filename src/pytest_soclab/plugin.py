@@ -1,0 +1,93 @@
+"""The pytest11 entry: hooks that only forward; nothing heavy is imported until a scenario or option of ours appears."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from pytest_soclab import fixtures, hookspecs, listener, options, state
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options and ini values."""
+    options.add_options(parser)
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Add the hooks that other plugins implement."""
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the fixtures, and let `--soclab-bundled` and a known-answer baseline name what is collected."""
+    config.pluginmanager.register(fixtures, "soclab-fixtures")
+    config.pluginmanager.register(listener.Listener(config), "soclab-listener")
+    if options.any_given(config):
+        from pytest_soclab import session
+
+        session.prepare(config)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect `ATK-*.yaml` and `BEN-*.yaml`, and touch no other file."""
+    if file_path.suffix != ".yaml" or not file_path.name.startswith(("ATK-", "BEN-")):
+        return None
+    from pytest_soclab import session
+
+    return session.collect_file(file_path, parent)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep this shard's scenarios."""
+    if state.LAB in config.stash:
+        from pytest_soclab import session
+
+        session.select(config, items)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Load the policy before any trial runs."""
+    if state.LAB in session.config.stash:
+        from pytest_soclab import session as ours
+
+        ours.check(session)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let a trial's record travel on its report."""
+    report = yield
+    if state.LAB in item.config.stash:
+        from pytest_soclab import collection, session
+
+        if isinstance(item, collection.ScenarioItem):
+            session.note_report(item, report)
+    return report
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Assemble the results and raise the exit status where a gate says so."""
+    if state.RECORDER in session.config.stash or state.LAB in session.config.stash:
+        from pytest_soclab import session as ours
+
+        ours.finish(session)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Write the terminal section."""
+    if state.RECORDER in config.stash:
+        from pytest_soclab import session
+
+        session.summarise(config, terminalreporter)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Release the policy engine."""
+    if state.LAB in config.stash:
+        from pytest_soclab import session
+
+        session.close(config)

@@ -1,0 +1,167 @@
+"""Gathers trial records from reports, asks assurance, calls the writers and raises the exit status."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_soclab import __version__, artifacts, clock
+from pytest_soclab.artifacts import Artifacts, TranscriptFolder
+from pytest_soclab.assemble import Facts, results_of
+from pytest_soclab.assurance.profile import load_profile
+from pytest_soclab.errors import ArtifactError, printable
+from pytest_soclab.record import GateStatus, Level, PolicyInfo, Results, Timing, Trial
+
+if TYPE_CHECKING:
+    from pytest_soclab.options import Settings
+
+_CI = ("GITHUB_REF_NAME", "GITHUB_SHA", "GITHUB_RUN_ID", "CI_COMMIT_REF_NAME", "CI_COMMIT_SHA", "CI_JOB_ID")
+
+
+class Recorder:
+    """One session's facts, from the first trial to the exit status; lives in the process that aggregates."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self.config = config
+        self.settings = settings
+        self.profile, self.profile_digest = load_profile(settings.assurance_profile)
+        self.facts = Facts(settings.mode, Level(settings.level), settings.command())
+        self.artifacts = Artifacts(config.invocation_params.dir / settings.artifacts)
+        self.started, self.start = clock.wall_time(), clock.monotonic()
+        self.seconds: dict[str, float] = {}
+        self.census_seen = False
+        self.results: Results | None = None
+        self.failures: list[str] = []
+
+    def add(self, payload: Mapping[str, Any], seconds: float) -> None:
+        """Take in one finished trial and write it down."""
+        trial = Trial.model_validate_json(_json(payload["trial"]))
+        self.facts.trials[trial.id] = trial
+        self.facts.scenario_digests[trial.scenario] = payload["digest"]
+        if payload["agent"] is not None and payload["agent"] not in self.facts.agents:
+            self.facts.agents.append(dict(payload["agent"]))
+        self.seconds[trial.id] = round(seconds, 6)
+        self.artifacts.append(payload["trial"], payload["events"])
+        self.config.hook.pytest_soclab_trial(trial=payload["trial"])
+
+    def add_collection_error(self, text: str) -> None:
+        """Take in a scenario file that could not be read."""
+        self.facts.errors = (*self.facts.errors, printable(text))
+
+    def add_census(self, census: Mapping[str, Any]) -> None:
+        """Take in what a process selected; every worker of a session selects the same."""
+        facts = self.facts
+        facts.scenario_digests.update(census["digests"])
+        facts.incident_digests.update(census["incidents"])
+        facts.corpus = max(facts.corpus, census["corpus"])
+        if census.get("policy") and facts.policy is None:
+            facts.policy = PolicyInfo.model_validate_json(_json(census["policy"]))
+        skeletons = {item["id"]: item for item in census["selected"]}
+        facts.selected = len({item["scenario"] for item in skeletons.values()})
+        missing = {name: item for name, item in skeletons.items() if name not in facts.trials}
+        facts.trials.update({name: Trial.model_validate_json(_json(item)) for name, item in missing.items()})
+        facts.unfinished = facts.unfinished | frozenset(missing)
+        self.census_seen = True
+
+    def finish(self) -> Results:
+        """Assemble the results, write every file and keep what fails the session."""
+        from pytest_soclab.report import summary
+
+        results = results_of(self.facts, self.profile, self.profile_digest, self._timing())
+        self.results = results
+        self.failures = [] if self.settings.report_only else failures(results, self.settings)
+        self.artifacts.write(artifacts.RESULTS, artifacts.results_text(results))
+        text = summary.render(results, self._previous())
+        self.artifacts.write(artifacts.SUMMARY, text)
+        self._write_report(results)
+        self._job_summary(text)
+        self._sarif(results)
+        return results
+
+    def _write_report(self, results: Results) -> None:
+        from pytest_soclab.report import html
+
+        if not self.artifacts.trouble:
+            page = html.render(results, TranscriptFolder(self.artifacts.folder))
+            self.artifacts.write(artifacts.REPORT, page)
+
+    def _previous(self) -> Results | None:
+        if not self.settings.previous:
+            return None
+        try:
+            return artifacts.load_results(Path(self.settings.previous))
+        except ArtifactError as error:
+            self.failures.append(str(error))
+            return None
+
+    def _job_summary(self, text: str) -> None:
+        target = self.settings.summary or os.environ.get("GITHUB_STEP_SUMMARY")
+        if target:
+            self._outside(Path(target), text, "a")
+
+    def _sarif(self, results: Results) -> None:
+        if self.settings.sarif:
+            from pytest_soclab.report import sarif
+
+            self._outside(Path(self.settings.sarif), sarif.render(results), "w")
+
+    def _outside(self, path: Path, text: str, mode: str) -> None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open(mode, encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            self.artifacts.trouble = self.artifacts.trouble or f"cannot write {path}: {error.strerror}"
+
+    def _timing(self) -> Timing:
+        return Timing(
+            started=self.started,
+            seconds=round(clock.monotonic() - self.start, 3),
+            host=socket.gethostname(),
+            python=platform.python_version(),
+            pytest=pytest.__version__,
+            soclab=__version__,
+            trial_seconds=dict(sorted(self.seconds.items())),
+            ci={name: os.environ[name] for name in _CI if os.environ.get(name)},
+        )
+
+
+def _json(value: Any) -> str:
+    import json
+
+    return json.dumps(value)
+
+
+def failures(results: Results, settings: Settings) -> list[str]:
+    """Return what fails a session whose items all passed: a failed gate, a level below the required one, no verdict."""
+    found = [f"gate {g.name} failed: {g.why}" for g in results.gates if g.status is GateStatus.FAILED]
+    recommended = results.level.recommended
+    if settings.require_level:
+        wanted = Level(settings.require_level)
+        if recommended is None or recommended.rank < wanted.rank:
+            have = recommended.value if recommended else results.level.why[0]
+            found.append(f"{wanted.value} is required, found {have}")
+    if results.trials and not any(trial.verdict.value != "inconclusive" for trial in results.trials):
+        found.append("no trial came to a verdict")
+    return found
+
+
+def ensure(config: pytest.Config, settings: Settings) -> Recorder:
+    """Return the session's recorder, made at the first call.
+
+    Raises:
+        UsageError: when the assurance profile is missing or wrong.
+    """
+    from pytest_soclab import state
+
+    recorder = config.stash.get(state.RECORDER, None)
+    if recorder is None:
+        recorder = Recorder(config, settings)
+        config.stash[state.RECORDER] = recorder
+    return recorder

@@ -1,0 +1,224 @@
+"""The pytest side of a session, step by step: what the hooks of `plugin.py` forward to once scenarios appear."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_soclab import resources, state
+from pytest_soclab.collection import ScenarioFile, ScenarioItem, census, in_shard, unfinished
+from pytest_soclab.errors import SoclabError
+from pytest_soclab.lab import Extensions, Lab
+from pytest_soclab.options import Settings, settings_of
+from pytest_soclab.recorder import Recorder, ensure
+
+_REPORT_ATTRIBUTE = "soclab"
+_MARKUP: dict[str, dict[str, bool]] = {
+    "plain": {},
+    "good": {"green": True},
+    "bad": {"red": True},
+    "warn": {"yellow": True},
+    "bold": {"bold": True},
+    "dim": {"light": True},
+}
+
+
+def activate(config: pytest.Config) -> None:
+    """Prepare the process for scenarios; the lab itself is made when the first file is collected.
+
+    Raises:
+        pytest.UsageError: when an option or ini value is wrong.
+    """
+    if state.LAB in config.stash:
+        return
+    made: list[Lab] = []
+    settings = _usage(lambda: settings_of(config))
+
+    def lab() -> Lab:
+        if not made:
+            made.append(_usage(lambda: _lab(config, settings)))
+        return made[0]
+
+    marks: set[str] = set()
+
+    def mark(name: str) -> None:
+        if name not in marks:
+            marks.add(name)
+            config.addinivalue_line("markers", f"{name}: set by pytest-soclab from the scenario's file")
+
+    config.stash[state.LAB] = lab
+    config.stash[state.MARKS] = mark
+    if not is_worker(config):
+        _usage(lambda: ensure(config, settings))
+
+
+def prepare(config: pytest.Config) -> None:
+    """Check the options before anything is collected, and add what they name to the session's arguments."""
+    activate(config)
+    settings = settings_of(config)
+    if settings.bundled:
+        own = str(resources.scenarios())
+        named = [arg for arg in config.args if arg != str(config.invocation_params.dir)]
+        explicit = config.args_source is pytest.Config.ArgsSource.ARGS
+        config.args[:] = [*named, own] if explicit else [own]
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Tell whether this process is a pytest-xdist worker."""
+    return hasattr(config, "workerinput")
+
+
+def _usage(make: Callable[[], Any]) -> Any:
+    try:
+        return make()
+    except SoclabError as error:
+        raise pytest.UsageError(*str(error).splitlines()) from None
+
+
+def _lab(config: pytest.Config, settings: Settings) -> Lab:
+    hook = config.hook
+    tools = [tool for group in hook.pytest_soclab_tools() for tool in group or ()]
+    steps = [step for group in hook.pytest_soclab_harness_steps() for step in group or ()]
+    lab = Lab(settings, Extensions(tuple(tools), tuple(steps)))
+    extra = [o for group in hook.pytest_soclab_oracles(registry=lab.registry) for o in group or ()]
+    if extra:
+        lab.add_oracles(extra)
+    return lab
+
+
+def collect_file(path: Path, parent: pytest.Collector) -> ScenarioFile:
+    """Return the collector of a scenario file."""
+    activate(parent.config)
+    file: ScenarioFile = ScenarioFile.from_parent(parent, path=path)
+    return file
+
+
+def select(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the scenarios of other shards."""
+    shard = config.stash[state.LAB]().settings.shard
+    if shard is None:
+        return
+    out = [i for i in items if isinstance(i, ScenarioItem) and not in_shard(i.spec.loaded.scenario.id, shard)]
+    if out:
+        config.hook.pytest_deselected(items=out)
+        items[:] = [item for item in items if item not in set(out)]
+
+
+def check(session: pytest.Session) -> None:
+    """Load the policy before any trial runs, and note what was selected.
+
+    Raises:
+        pytest.UsageError: when the policy is missing, does not compile, or the server does not answer.
+    """
+    own = [item for item in session.items if isinstance(item, ScenarioItem)]
+    lab = session.config.stash[state.LAB]()
+    if own and not session.config.option.collectonly and any(item.spec.arm.value == "protected" for item in own):
+        _usage(lab.engine)
+    session.config.stash[state.CENSUS] = census(session.items)
+
+
+def note_report(item: ScenarioItem, report: pytest.TestReport) -> None:
+    """Put the trial's record on the report that ends it: the call, or a setup that failed."""
+    if report.when == "call" and item.record is not None:
+        setattr(report, _REPORT_ATTRIBUTE, item.record)
+    elif report.when in ("setup", "call") and report.failed:
+        setattr(report, _REPORT_ATTRIBUTE, unfinished(item, _first_line(report)))
+
+
+def _first_line(report: pytest.TestReport) -> str:
+    text = str(report.longrepr).strip().splitlines()
+    last = next((line for line in reversed(text) if line.strip()), "no reason was given")
+    return f"the trial could not be {'set up' if report.when == 'setup' else 'run'}: {last.removeprefix('E').strip()}"
+
+
+def record_report(config: pytest.Config, report: pytest.TestReport) -> None:
+    """Take a report's record in, where this process aggregates."""
+    payload = getattr(report, _REPORT_ATTRIBUTE, None)
+    if payload is not None and not is_worker(config):
+        activate(config)
+        config.stash[state.RECORDER].add(payload, report.duration)
+
+
+def record_collection(config: pytest.Config, report: pytest.CollectReport) -> None:
+    """Take in a scenario file that could not be read, where this process aggregates."""
+    name = report.nodeid.rsplit("/", 1)[-1]
+    if report.failed and is_scenario(name) and not is_worker(config):
+        activate(config)
+        config.stash[state.RECORDER].add_collection_error(str(report.longrepr))
+
+
+def is_scenario(name: str) -> bool:
+    """Tell whether a file name is a scenario's."""
+    return name.startswith(("ATK-", "BEN-")) and name.endswith(".yaml")
+
+
+def finish_worker(config: pytest.Config) -> None:
+    """Send what this worker knows to the process that aggregates."""
+    if state.CENSUS in config.stash:
+        config.workeroutput["soclab"] = _census(config)  # type: ignore[attr-defined]  # pytest-xdist adds it
+
+
+def _census(config: pytest.Config) -> dict[str, Any]:
+    lab = config.stash[state.LAB]()
+    info = lab.policy_info()
+    own = config.stash[state.CENSUS]
+    return {**own, "policy": info.model_dump(mode="json") if info else None}
+
+
+def worker_down(config: pytest.Config, output: Any) -> None:
+    """Take in what a worker sent before it ended."""
+    if output and output.get("soclab"):
+        activate(config)
+        config.stash[state.RECORDER].add_census(output["soclab"])
+
+
+def finish(session: pytest.Session) -> None:
+    """Assemble the results where this process aggregates, and raise the exit status where a gate says so."""
+    config = session.config
+    if is_worker(config):
+        finish_worker(config)
+        return
+    recorder: Recorder | None = config.stash.get(state.RECORDER, None)
+    if recorder is None or config.option.collectonly:
+        return
+    if state.CENSUS in config.stash:
+        recorder.add_census(_census(config))
+    if not (recorder.facts.trials or recorder.facts.errors or recorder.facts.known_answer):
+        return
+    recorder.finish()
+    if recorder.failures and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def summarise(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
+    """Write the terminal section."""
+    from pytest_soclab.report import terminal
+
+    recorder: Recorder | None = config.stash.get(state.RECORDER, None)
+    if recorder is None or recorder.results is None:
+        return
+    verbosity = config.get_verbosity()
+    reporter.section("soclab", "=")
+    for line in terminal.render(recorder.results, verbosity=verbosity, width=reporter._tw.fullwidth):
+        reporter.write_line(line.text, **_MARKUP[line.tone])
+    for failure in recorder.failures:
+        reporter.write_line(f"session failed: {failure}", red=True)
+    trouble = recorder.artifacts.trouble
+    where = recorder.artifacts.folder
+    reporter.write_line(trouble or f"report: {_relative(where / 'report.html', config)}", yellow=bool(trouble))
+
+
+def _relative(path: Path, config: pytest.Config) -> str:
+    base = config.invocation_params.dir
+    return str(path.relative_to(base)) if path.is_relative_to(base) else str(path)
+
+
+def close(config: pytest.Config) -> None:
+    """Release what the process's lab holds."""
+    make = config.stash.get(state.LAB, None)
+    if make is not None:
+        del config.stash[state.LAB]
+        make().close()
