@@ -22,7 +22,7 @@ from pytest_soclab.soc.world import World
 Json = Any
 TargetType = Literal[
     "account", "session", "host", "process", "file", "address", "domain", "indicator", "ticket", "case", "message",
-    "mailbox", "recipient", "detection", "bucket", "key", "instance", "sample",
+    "mailbox", "rule", "recipient", "detection", "bucket", "key", "instance", "sample",
 ]  # fmt: skip
 
 

@@ -70,7 +70,7 @@ class RuleArguments(Arguments):
     """A rule of a mailbox."""
 
     mailbox: Annotated[Name, Target("mailbox", changes=False)]
-    rule: Annotated[Name, Target("mailbox", scoped=False)]
+    rule: Annotated[Name, Target("rule", scoped=False)]
     reason: Text = "not given"
 
 
