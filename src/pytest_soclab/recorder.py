@@ -35,7 +35,7 @@ class Recorder:
         self.artifacts = Artifacts(config.invocation_params.dir / settings.artifacts)
         self.started, self.start = clock.wall_time(), clock.monotonic()
         self.seconds: dict[str, float] = {}
-        self.census_seen = False
+        self.skeletons: dict[str, Mapping[str, Any]] = {}
         self.results: Results | None = None
         self.failures: list[str] = []
 
@@ -64,15 +64,13 @@ class Recorder:
             facts.policy = PolicyInfo.model_validate_json(_json(census["policy"]))
         skeletons = {item["id"]: item for item in census["selected"]}
         facts.selected = len({item["scenario"] for item in skeletons.values()})
-        missing = {name: item for name, item in skeletons.items() if name not in facts.trials}
-        facts.trials.update({name: Trial.model_validate_json(_json(item)) for name, item in missing.items()})
-        facts.unfinished = facts.unfinished | frozenset(missing)
-        self.census_seen = True
+        self.skeletons.update(skeletons)
 
     def finish(self) -> Results:
         """Assemble the results, write every file and keep what fails the session."""
         from pytest_soclab.report import summary
 
+        self._note_unfinished()
         results = results_of(self.facts, self.profile, self.profile_digest, self._timing())
         self.results = results
         self.failures = [] if self.settings.report_only else failures(results, self.settings)
@@ -83,6 +81,12 @@ class Recorder:
         self._job_summary(text)
         self._sarif(results)
         return results
+
+    def _note_unfinished(self) -> None:
+        """List what was selected and never ended as inconclusive."""
+        missing = {name: item for name, item in self.skeletons.items() if name not in self.facts.trials}
+        self.facts.trials.update({name: Trial.model_validate_json(_json(item)) for name, item in missing.items()})
+        self.facts.unfinished = frozenset(missing)
 
     def _write_report(self, results: Results) -> None:
         from pytest_soclab.report import html
