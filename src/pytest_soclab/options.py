@@ -175,5 +175,8 @@ def _ini(config: pytest.Config, name: str) -> str | None:
 
 
 def any_given(config: pytest.Config) -> bool:
-    """Tell whether the command line has an option of ours."""
-    return any(name.startswith("soclab_") and value not in (None, False) for name, value in vars(config.option).items())
+    """Tell whether the command line or the ini file has an option of ours."""
+    given = any(
+        name.startswith("soclab_") and value not in (None, False) for name, value in vars(config.option).items()
+    )
+    return given or any(config.getini(f"soclab_{name}") for name in _INI)

@@ -64,6 +64,21 @@ def prepare(config: pytest.Config) -> None:
         named = [arg for arg in config.args if arg != str(config.invocation_params.dir)]
         explicit = config.args_source is pytest.Config.ArgsSource.ARGS
         config.args[:] = [*named, own] if explicit else [own]
+    if _distributes(config) and (settings.policies or settings.opa_url or settings.opa_binary):
+        _usage(lambda: _try_policy(settings))
+
+
+def _distributes(config: pytest.Config) -> bool:
+    """Tell whether pytest-xdist workers will run the items, which could only crash over a policy that does not load."""
+    return not is_worker(config) and bool(config.getoption("numprocesses", None) or config.getoption("tx", None))
+
+
+def _try_policy(settings: Settings) -> None:
+    lab = Lab(settings)
+    try:
+        lab.engine()
+    finally:
+        lab.close()
 
 
 def is_worker(config: pytest.Config) -> bool:

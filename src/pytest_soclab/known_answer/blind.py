@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pytest_soclab.errors import nearest, quote
-from pytest_soclab.known_answer.files import decode, read_bytes, read_json, refuse, text_field
+from pytest_soclab.known_answer.files import decode, read_bytes, read_json, refuse, shown, text_field
 from pytest_soclab.known_answer.inline import inline_text
 from pytest_soclab.known_answer.keys import BEYOND_HUMAN, item_key
 from pytest_soclab.known_answer.run import ScoredRun
@@ -68,7 +68,7 @@ def read_map(path: str) -> dict[str, str]:
     if isinstance(data, dict) and isinstance(data.get("labels"), dict):
         data = data["labels"]
     if not isinstance(data, dict) or not data:
-        refuse(quote(data), path, expected='blind label to run name, such as {"Q": "run7"}')
+        refuse(shown(data), path, expected='blind label to run name, such as {"Q": "run7"}')
     if len(data) > MOST_LABELS:
         refuse(f"{len(data)} blind labels", path, expected=f"at most {MOST_LABELS}", remedy="is this the map?")
     names: dict[str, str] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_soclab.errors import quote
-from pytest_soclab.known_answer.files import read_json, refuse, text_field
+from pytest_soclab.known_answer.files import read_json, refuse, shown, text_field
 from pytest_soclab.known_answer.inline import inline_text
 from pytest_soclab.known_answer.keys import item_key
 from pytest_soclab.known_answer.run import ScoredRun
@@ -19,7 +19,7 @@ def read_calibration(path: str) -> ScoredRun:
     """Return the run of a calibration score. Raises KnownAnswerError naming file and field of what cannot be read."""
     data = read_json(path)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        found = quote(data.get("format")) if isinstance(data, dict) else f"a JSON {type(data).__name__}"
+        found = shown(data.get("format")) if isinstance(data, dict) else f"a JSON {type(data).__name__}"
         refuse(found, path, field="format", expected=quote(FORMAT), remedy="is this a calibration score?")
     name = text_field(data.get("run"), path, "run")
     verdicts: dict[str, Verdict | None] = {}
@@ -34,16 +34,16 @@ def read_calibration(path: str) -> ScoredRun:
 def _entries(data: dict[str, Any], group: str, path: str) -> list[Any]:
     entries = data.get(group, [])
     if not isinstance(entries, list):
-        refuse(quote(entries), path, field=group, expected="a list of entries")
+        refuse(shown(entries), path, field=group, expected="a list of entries")
     return entries
 
 
 def _add(verdicts: dict[str, Verdict | None], entry: Any, path: str, place: str, *, trap: bool) -> None:
     if not isinstance(entry, dict):
-        refuse(quote(entry), path, field=place, expected='an object such as {"id": "F1", "verdict": "found"}')
+        refuse(shown(entry), path, field=place, expected='an object such as {"id": "F1", "verdict": "found"}')
     key = item_key(inline_text(text_field(entry.get("id"), path, f"{place}.id")))
     if not key:
-        refuse(quote(entry["id"]), path, field=f"{place}.id", expected="an item label")
+        refuse(shown(entry["id"]), path, field=f"{place}.id", expected="an item label")
     if key in verdicts:
         refuse(f"item {quote(entry['id'])} twice", path, field=f"{place}.id", expected="every item once")
     verdicts[key] = _verdict(entry, path, place, trap=trap)
@@ -52,12 +52,12 @@ def _add(verdicts: dict[str, Verdict | None], entry: Any, path: str, place: str,
 def _verdict(entry: dict[str, Any], path: str, place: str, *, trap: bool) -> Verdict | None:
     stored = entry.get("stored", True)
     if not isinstance(stored, bool):
-        refuse(quote(stored), path, field=f"{place}.stored", expected="true or false")
+        refuse(shown(stored), path, field=f"{place}.stored", expected="true or false")
     unstored = trap and not stored
     written = entry.get("verdict")
     if unstored and written is None:
         return None
     text = inline_text(written) if isinstance(written, str) else ""
     if not is_verdict(text):
-        refuse(quote(written), path, field=f"{place}.verdict", expected=ACCEPTED)
+        refuse(shown(written), path, field=f"{place}.verdict", expected=ACCEPTED)
     return None if unstored else read_verdict(text)

@@ -97,10 +97,18 @@ def _check_memory(data: bytes, path: str) -> None:
         refuse(found, path, expected="values of ordinary size", remedy="is this the right file?")
 
 
+def shown(value: Any) -> str:
+    """Return a JSON value as a message quotes it: a text in quotes, anything else as JSON, in either case short."""
+    if isinstance(value, str):
+        return quote(value)
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:60]}… ({len(text)} characters)"
+
+
 def text_field(value: Any, path: str, field: str) -> str:
     """Return `value` as a non-empty one-line text that can be printed, or refuse it with its place."""
     if not isinstance(value, str) or not value.strip():
-        refuse(quote(value), path, field=field, expected="a text")
+        refuse(shown(value), path, field=field, expected="a text")
     if any("\ud800" <= character <= "\udfff" for character in value):
-        refuse(quote(value), path, field=field, expected="text without half a surrogate pair")
+        refuse(shown(value), path, field=field, expected="text without half a surrogate pair")
     return value.strip()

@@ -67,6 +67,8 @@ def derive(profile: str | None, path: str | None) -> IntelOff:
     settings = build(tree, path)
     place = path or "built-in settings"
     base = profile if profile is not None else settings.agents.active_profile
+    if base is None:
+        refuse("no active profile", place, field="agents.active_profile", remedy="name the base with --profile")
     if base not in settings.agents.profiles:
         found = f"no profile {quote(base)}"
         refuse(found, place, field="agents.profiles", remedy=nearest(base, settings.agents.profiles))

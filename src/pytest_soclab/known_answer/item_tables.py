@@ -73,8 +73,8 @@ class ItemTable:
     def find_verdict_column(self) -> int | None:
         """Return the first column, after the labels, that holds a scoring word; None where no column does.
 
-        A column headed as the verdict, or whose cells mostly open with a scoring word, is that column even where none
-        of its cells is exact, so that a later run's column is not read in its place.
+        A column headed as the verdict, or whose cells open with a scoring word and a remark, is that column even where
+        none of its cells is exact, so that a later run's column is not read in its place.
         """
         for column in range(1, len(self.header)):
             if self.head(column) in _VERDICT_HEADERS or self._holds_verdict(column):
@@ -82,13 +82,14 @@ class ItemTable:
         return None
 
     def _holds_verdict(self, column: int) -> bool:
-        opened = 0
+        marked = worded = 0
         for row in self.rows:
             text = self.cell(row, column)
             if is_verdict(text):
                 return True
-            opened += begins_with_verdict(text)
-        return opened * 2 > len(self.rows)
+            marked += begins_with_verdict(text, marker=True)
+            worded += begins_with_verdict(text, marker=False)
+        return marked * 2 > len(self.rows) or worded == len(self.rows) > 1
 
     def verdict_column(self, path: str) -> int:
         """Return the column of the run's verdicts. Raises KnownAnswerError where there is none."""

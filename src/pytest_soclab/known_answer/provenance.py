@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_soclab.errors import quote
-from pytest_soclab.known_answer.files import read_json, refuse, text_field
+from pytest_soclab.known_answer.files import read_json, refuse, shown, text_field
 from pytest_soclab.known_answer.key_score import ItemRow
 from pytest_soclab.known_answer.keys import technique_of
 from pytest_soclab.known_answer.kinds import BUILTIN_TOOLS, LOOKUP_KINDS
@@ -112,14 +112,14 @@ def _class(entry: Mapping[str, Any], declared: Declared, path: str, place: str) 
 def _word(entry: Mapping[str, Any], name: str, path: str, place: str) -> str:
     value = entry.get(name)
     if value is not None and not isinstance(value, str):
-        refuse(quote(value), path, field=f"{place}.{name}", expected="a text")
+        refuse(shown(value), path, field=f"{place}.{name}", expected="a text")
     return (value or "").strip()
 
 
 def _flag(entry: Mapping[str, Any], name: str, path: str, place: str) -> bool:
     value = entry.get(name, True)
     if not isinstance(value, bool):
-        refuse(quote(value), path, field=f"{place}.{name}", expected="true or false")
+        refuse(shown(value), path, field=f"{place}.{name}", expected="true or false")
     return value
 
 
@@ -131,7 +131,7 @@ def read_techniques(path: str) -> dict[str, list[str]]:
         name = text_field(entry.get("id"), path, f"{place}.id").upper()
         evidence = entry.get("evidence") or []
         if not isinstance(evidence, list) or not all(isinstance(cited, str) for cited in evidence):
-            refuse(quote(evidence), path, field=f"{place}.evidence", expected="a list of evidence ids")
+            refuse(shown(evidence), path, field=f"{place}.evidence", expected="a list of evidence ids")
         if _flag(entry, "published", path, place):
             techniques.setdefault(name, []).extend(cited.strip() for cited in evidence)
     return techniques
@@ -142,10 +142,10 @@ def _objects(path: str, name: str) -> list[dict[str, Any]]:
     if isinstance(data, dict):
         data = data.get(name)
     if not isinstance(data, list):
-        refuse(quote(data), path, field=name, expected=f'a list of objects, or {{"{name}": [...]}}')
+        refuse(shown(data), path, field=name, expected=f'a list of objects, or {{"{name}": [...]}}')
     for index, entry in enumerate(data):
         if not isinstance(entry, dict):
-            refuse(quote(entry), path, field=f"[{index}]", expected="an object")
+            refuse(shown(entry), path, field=f"[{index}]", expected="an object")
     return data
 
 

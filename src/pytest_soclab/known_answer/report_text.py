@@ -16,7 +16,7 @@ from pytest_soclab.known_answer.verdicts import one_spaced
 
 SHORTEST_FRAGMENT = 12
 
-_ID = re.compile(r"(?<![^\W_])(?<!\w_)ev_\d+(?!_?[^\W_])", re.ASCII)
+_ID = re.compile(r"(?<!\w)ev_\d+(?!\w)", re.ASCII)
 _ESCAPED = re.compile(r"\\([*_`~|\[\]<>()])")
 _LINK_TARGET = re.compile(r"\]\([^()\s]{0,2000}\)")
 _MARKUP = str.maketrans("", "", "*`")
@@ -35,7 +35,7 @@ _ABBREVIATIONS = frozenset(
 
 def evidence_ids(text: str) -> list[str]:
     """Return the evidence ids that `text` names, in order: `[ev_0014,ev_0015]` is two, `ev_0014a` is none."""
-    return list(dict.fromkeys(_ID.findall(_ESCAPED.sub(r"\1", text)))) if "ev" in text else []
+    return list(dict.fromkeys(_ID.findall(_UNDERSCORES.sub("", _ESCAPED.sub(r"\1", text))))) if "ev" in text else []
 
 
 def normal(text: str) -> str:

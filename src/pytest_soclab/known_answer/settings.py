@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pytest_soclab.errors import Fault, KnownAnswerError, quote
-from pytest_soclab.known_answer.files import read_json, refuse
+from pytest_soclab.known_answer.files import read_json, refuse, shown
 from pytest_soclab.known_answer.kinds import LOOKUP_KINDS, declared, default_settings
 from pytest_soclab.known_answer.provenance import Declared, builtin_kind
 
@@ -66,7 +66,7 @@ class Profile(_Kept):
 class Agents(_Kept):
     """The profiles and the one that is active."""
 
-    active_profile: str = "default"
+    active_profile: str | None = None
     profiles: dict[str, Profile] = Field(default_factory=dict)
 
 
@@ -85,8 +85,9 @@ class Settings(_Kept):
 
     @model_validator(mode="after")
     def _active_profile_exists(self) -> Settings:
-        if self.agents.active_profile not in self.agents.profiles:
-            raise ValueError(f"the active profile {self.agents.active_profile!r} is not among agents.profiles")
+        active = self.agents.active_profile
+        if active is not None and active not in self.agents.profiles:
+            raise ValueError(f"the active profile {active!r} is not among agents.profiles")
         return self
 
 
@@ -95,12 +96,21 @@ def read_settings(path: str | None) -> dict[str, Any]:
     tree = default_settings()
     if path is None:
         return tree
-    for name, value in _stored(path):
+    stored = dict(_stored(path))
+    for name, value in stored.items():
         _put(tree, name, value, path)
+    if "agents.profiles" in stored and "agents.active_profile" not in stored:
+        _forget_default(tree["agents"])
     for name, server in tree["mcp"]["servers"].items():
         if isinstance(server, dict) and "tools" not in server:
             server["tools"] = declared(name)
     return tree
+
+
+def _forget_default(agents: dict[str, Any]) -> None:
+    """Drop the default active profile where the stored profiles do not have it."""
+    if isinstance(agents["profiles"], dict) and agents["active_profile"] not in agents["profiles"]:
+        del agents["active_profile"]
 
 
 def _stored(path: str) -> Iterator[tuple[str, Any]]:
@@ -109,7 +119,7 @@ def _stored(path: str) -> Iterator[tuple[str, Any]]:
     if isinstance(data, dict) and isinstance(data.get("values"), dict):
         data = data["values"]
     if not isinstance(data, dict):
-        refuse(quote(data), path, expected='settings by dotted key, such as {"agents.profiles": {…}}')
+        refuse(shown(data), path, expected='settings by dotted key, such as {"agents.profiles": {…}}')
     found: dict[str, Any] = {}
     for key, value in data.items():
         name = key.removeprefix(_EXPORT_PREFIX)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from enum import Enum
 
@@ -45,10 +46,15 @@ def read_verdict(text: str) -> Verdict | None:
     return _WORDS[one_spaced(text).casefold()]
 
 
-def begins_with_verdict(text: str) -> bool:
-    """Tell whether `text` starts with a scoring word that a remark or a marker follows."""
-    head = one_spaced(text).casefold()
-    return any(head.startswith(word) for word in _WORDS)
+def begins_with_verdict(text: str, *, marker: bool) -> bool:
+    """Tell whether `text` starts with a scoring word and goes on: with a `marker` (no letter), or with more words."""
+    match = _OPENING.match(one_spaced(text))
+    return match is not None and (not marker or not match[1])
+
+
+_OPENING = re.compile(
+    r"(?:found|partly|missed|wrong|unknown)\b(?:\s\((?:body|dump|appendix)\))?\s*(\w?)", re.IGNORECASE
+)
 
 
 def word(verdict: Verdict | None) -> str:

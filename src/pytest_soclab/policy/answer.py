@@ -60,4 +60,4 @@ def _obligation(name: str) -> Obligation:
     try:
         return Obligation(name)
     except ValueError:
-        raise _malformed(f"unknown obligation {quote(name)}; {nearest(name, Obligation)}") from None
+        raise _malformed(f"unknown obligation {quote(name)}; {nearest(name, [o.value for o in Obligation])}") from None

@@ -132,9 +132,13 @@ def _no_decision(modules: Sequence[Module]) -> Iterator[Fault]:
         )  # fmt: skip
 
 
+def _value(number: str) -> int | float:
+    return int(number) if number.isdigit() else float(number)
+
+
 def _numbers(module: Module) -> Iterator[Fault]:
     for token in module.all_tokens:
-        if token.kind == "number" and float(token.text) > MAX_INTEGER:
+        if token.kind == "number" and _value(token.text) > MAX_INTEGER:
             yield Fault(
                 f"the number {quote(token.text)}", module.file, token.line, expected="at most 2^53",
                 remedy="engines disagree on larger ones: write it as text or in a larger unit",

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -15,7 +16,7 @@ from pytest_soclab import resources
 from pytest_soclab.clock import rfc3339
 from pytest_soclab.errors import printable
 from pytest_soclab.ledger import Event
-from pytest_soclab.record import GateStatus, Kind, Level, Results, Trial
+from pytest_soclab.record import Arm, GateStatus, Kind, Level, Results, Trial
 from pytest_soclab.report import steps_html, view, words
 
 _LONGEST = 600  # characters of one text outside the timelines
@@ -23,6 +24,7 @@ _SPARE = 120_000  # bytes shared out among the timelines, of the 300 KB that a r
 _TRIAL_BUDGET = 1_000  # bytes of a trial's timeline; with its head and foot that stays under 2 KB
 _MOST = 24_000  # bytes of one timeline in a small session
 _OPEN_UP_TO = 120  # trials: with more, scenarios start collapsed
+_GATE_ORDER = (GateStatus.FAILED, GateStatus.UNDECIDED, GateStatus.PASSED)
 _RED_OPEN = 12  # red trials whose transcript starts open
 
 
@@ -41,10 +43,10 @@ def render(results: Results, transcripts: Mapping[str, Sequence[Event]]) -> str:
         matrices=view.matrices(results),
         pairs=view.side_by_side(results),
         work=view.legitimate(results),
+        gates=sorted(results.gates, key=lambda gate: _GATE_ORDER.index(gate.status)),
         known=words.known_answer(results.known_answer) if results.known_answer else None,
         red=words.reds(results.trials),
-        attacks=words.tally(words.measured_trials(results), Kind.ATTACK),
-        controls=words.tally(words.measured_trials(results), Kind.BENIGN),
+        evidence=words.evidence(words.measured_trials(results)),
         gates_passed=sum(gate.status is GateStatus.PASSED for gate in results.gates),
         scenarios=_Trials(results, transcripts).scenarios(),
     )  # fmt: skip
@@ -56,11 +58,13 @@ def _environment() -> Environment:
         loader=FileSystemLoader(resources.templates()),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_finished,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters["t"] = _isolated
     environment.filters["clip"] = _clip
+    environment.filters["anchor"] = lambda text: quote(printable(text))
     return environment
 
 
@@ -75,6 +79,11 @@ def _policy(css: str, script: str) -> str:
         f"default-src 'none'; style-src 'sha256-{pins[0]}'; script-src 'sha256-{pins[1]}'; "
         "base-uri 'none'; form-action 'none'"
     )
+
+
+def _finished(value: object) -> object:
+    """Make every string that a template puts out printable, those in attributes included."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _clip(text: object, longest: int = _LONGEST) -> str:
@@ -108,11 +117,16 @@ class _Trials:
         return {
             "first": first,
             "open": shown,
-            "outcome": view.outcomes(trials),
+            "outcome": self._outcome(trials),
             "facts": _facts(first),
             "red": sum(not t.passed for t in trials),
             "trials": [self._trial(t) for t in trials],
         }
+
+    def _outcome(self, trials: Sequence[Trial]) -> str:
+        arms = [(arm, [t for t in trials if t.arm is arm]) for arm in Arm]
+        told = [(arm.value, view.outcomes(found)) for arm, found in arms if found]
+        return "; ".join(f"{arm}: {text}" if self._arms else text for arm, text in told)
 
     def _trial(self, trial: Trial) -> dict[str, Any]:
         events = self._transcripts.get(trial.id, ())

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pytest_soclab.errors import printable
-from pytest_soclab.record import Arm, Gate, GateStatus, Kind, Rates, Results, Trial
+from pytest_soclab.record import Arm, Gate, GateStatus, Rates, Results, Trial
 from pytest_soclab.report import words
 
 LIMIT = 900_000
@@ -143,17 +143,16 @@ def _bill(results: Results) -> Iterator[Block]:
 def _rates(results: Results) -> Iterator[Block]:
     for view in words.arms(results):
         name = "Rates" if not results.arms else f"Rates, {view.arm.value} arm"
-        attacks, controls = words.tally(view.trials, Kind.ATTACK), words.tally(view.trials, Kind.BENIGN)
-        lines = [
-            f"### {name}",
-            "",
-            f"- Attacks: {words.attacks_text(attacks)}",
-            f"- Legitimate work: {words.controls_text(controls)}",
-        ]
-        if view.arm is Arm.PROTECTED and attacks.held:
-            lines.append(f"- {words.approver_text(attacks)}")
-        yield [*lines, "", *_rate_table(view.rates)]
+        lines = [line for shown in words.evidence(view.trials) for line in _tallies(shown, view.arm)]
+        yield [f"### {name}", "", *lines, "", *_rate_table(view.rates)]
     yield [f"{words.coverage_text(results)}."]
+
+
+def _tallies(shown: words.Evidence, arm: Arm) -> Block:
+    lines = [f"- Attacks{shown.suffix}: {words.attacks_text(shown.attacks)}"]
+    if arm is Arm.PROTECTED and shown.attacks.held:
+        lines.append(f"- {words.approver_text(shown.attacks)}{shown.suffix}")
+    return [*lines, f"- Legitimate work{shown.suffix}: {words.controls_text(shown.controls)}"]
 
 
 def _rate_table(rates: Rates) -> Block:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pytest_soclab.errors import printable
-from pytest_soclab.record import Arm, GateStatus, Kind, Results, Trial
+from pytest_soclab.record import Arm, GateStatus, Results, Trial
 from pytest_soclab.report import words
 
 Tone = Literal["plain", "good", "bad", "warn", "bold", "dim"]
@@ -50,17 +50,20 @@ def _blocks(results: Results, verbosity: int) -> Iterator[Block]:
 
 
 def _brief(results: Results) -> list[Line]:
-    trials = words.measured_trials(results)
-    attacks, controls = words.tally(trials, Kind.ATTACK), words.tally(trials, Kind.BENIGN)
     red, passed = len(words.reds(results.trials)), sum(g.status is GateStatus.PASSED for g in results.gates)
+    held = [_held(shown) for shown in words.evidence(words.measured_trials(results))]
     last = f"{passed} of {len(results.gates)} gates passed; {words.count(red, 'red trial')}"
     return [
         Line(_level_line(results), _level_tone(results)),
-        Line(
-            f"{attacks.held} of {attacks.total} attacks resisted; {controls.held} of {controls.total} legitimate served"
-        ),
+        Line("; ".join(held)),
         Line(last, "bad" if red or not _all_passed(results) else "plain"),
     ]
+
+
+def _held(shown: words.Evidence) -> str:
+    attacks, controls = shown.attacks, shown.controls
+    resisted = f"{attacks.held} of {attacks.total} attacks resisted"
+    return f"{resisted}, {controls.held} of {controls.total} legitimate served{shown.suffix}"
 
 
 def _level_line(results: Results) -> str:
@@ -82,28 +85,25 @@ def _all_passed(results: Results) -> bool:
 
 def _evidence(results: Results) -> Iterator[Block]:
     for view in words.arms(results):
-        if not view.trials:
-            continue
-        attacks, controls = words.tally(view.trials, Kind.ATTACK), words.tally(view.trials, Kind.BENIGN)
-        if results.arms or view.arm is Arm.BASELINE:
-            caveat = words.BASELINE_CAVEAT if view.arm is Arm.BASELINE else "Behind the control plane."
-            yield (view.arm.value, caveat, "bold")
-        yield (
-            "attacks",
-            f"{words.attacks_text(attacks)}; succeeded: {words.rate_sentence(view.rates.attack_success)}",
-            "plain",
-        )
-        if view.arm is Arm.PROTECTED:
-            yield ("", words.approver_text(attacks), "plain")
-        yield (
-            "work",
-            f"{words.controls_text(controls)}; blocked: {words.rate_sentence(view.rates.false_block)}",
-            "plain",
-        )
-        yield ("delivered", words.rate_sentence(view.rates.delivery), "plain")
+        if view.trials:
+            yield from _arm(view, bool(results.arms))
     yield ("corpus", words.coverage_text(results), "plain")
     for text in results.counts.error_texts[:_RED_SHOWN]:
         yield ("", text, "bad")
+
+
+def _arm(view: words.ArmView, named: bool) -> Iterator[Block]:
+    if named or view.arm is Arm.BASELINE:
+        caveat = words.BASELINE_CAVEAT if view.arm is Arm.BASELINE else "Behind the control plane."
+        yield (view.arm.value, caveat, "bold")
+    for shown in words.evidence(view.trials):
+        yield ("attacks", words.attacks_text(shown.attacks) + shown.suffix, "plain")
+        if view.arm is Arm.PROTECTED:
+            yield ("", words.approver_text(shown.attacks), "plain")
+        yield ("work", words.controls_text(shown.controls) + shown.suffix, "plain")
+    yield ("rates", f"attacks that succeeded: {words.rate_sentence(view.rates.attack_success)}", "plain")
+    yield ("", f"legitimate work blocked: {words.rate_sentence(view.rates.false_block)}", "plain")
+    yield ("", f"payloads delivered: {words.rate_sentence(view.rates.delivery)}", "plain")
 
 
 def _gates(results: Results, verbosity: int) -> Iterator[Block]:

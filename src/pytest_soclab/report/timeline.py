@@ -140,7 +140,7 @@ class _Reader:
 
 
 def _started(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
-    yield Line("goal", quoted=reader.quote(data.get("goal")))
+    yield Line("goal:", quoted=reader.quote(data.get("goal")))
 
 
 def _proposal(data: Mapping[str, Any], _: _Reader) -> Iterator[Line]:
@@ -155,18 +155,18 @@ def _decision(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
     rule = f" ({_word(data, 'rule')})" if _word(data, "rule") else ""
     if data.get("outcome") == "deny":
         yield Line(
-            f"denied by {_word(data, 'layer')}", _list(data, "reasons") + rule, reader.quote(data.get("cause")), "stop"
+            f"denied by {_word(data, 'layer')}:", _list(data, "reasons") + rule, reader.quote(data.get("cause")), "stop"
         )
         return
     duties = _list(data, "obligations")
     gate = "allowed" if data.get("layer") != "none" else "no control plane decided"
-    yield Line(gate, f"with {duties}" if duties else "")
+    yield Line(f"{gate}, obliged to:" if duties else gate, duties)
 
 
 def _approval(data: Mapping[str, Any], _: _Reader) -> Iterator[Line]:
     outcome = _word(data, "outcome")
     tone = "" if outcome == "approved" else "stop"
-    yield Line(f"approver {outcome}", _word(data, "approver"), tone=tone)
+    yield Line(f"approver {outcome}:", _word(data, "approver"), tone=tone)
 
 
 def _grant(_: Mapping[str, Any], __: _Reader) -> Iterator[Line]:
@@ -178,53 +178,53 @@ def _receipt(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
     made = [c for c in changes if isinstance(c, Mapping)] if isinstance(changes, list) else []
     if made:
         told = ", ".join(f"{_word(c, 'kind')} {_word(c, 'target')}".strip() for c in made[:20])
-        yield Line("changed the world", told, tone="bad")
+        yield Line("changed the world:", told, tone="bad")
     if not data.get("ok"):
-        yield Line("execution failed", quoted=reader.quote(data.get("error")))
+        yield Line("execution failed:", quoted=reader.quote(data.get("error")))
 
 
 def _refused(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
-    yield Line(f"refused by {_word(data, 'layer')}", _word(data, "reason"), reader.quote(data.get("detail")), "stop")
+    yield Line(f"refused by {_word(data, 'layer')}:", _word(data, "reason"), reader.quote(data.get("detail")), "stop")
 
 
 def _result(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
     denied = _list(data, "denied")
     if denied:
-        yield Line("was told", f"denied: {denied}")
+        yield Line("was told: denied,", denied)
     elif data.get("ok"):
         yield Line("read", _word(data, "evidence"), reader.read(data.get("data")))
     else:
-        yield Line("was told", "error", reader.read(data.get("error")))
+        yield Line("was told: error", "", reader.read(data.get("error")))
 
 
 def _recommendation(_: Mapping[str, Any], __: _Reader) -> Iterator[Line]:
-    yield Line("recommended", "recorded, not executed")
+    yield Line("recommended: recorded, not executed")
 
 
 def _finding(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
-    yield Line("published", _word(data, "verdict"), reader.quote(data.get("summary")))
+    yield Line("published:", _word(data, "verdict"), reader.quote(data.get("summary")))
     claims = data.get("claims")
     if isinstance(claims, list) and claims:
-        yield Line("claims", str(len(claims)), reader.quote(claims))
+        yield Line(f"{len(claims)} claims" if len(claims) > 1 else "1 claim", "", reader.quote(claims))
     if data.get("recommended_action"):
-        yield Line("recommends", quoted=reader.quote(data.get("recommended_action")))
+        yield Line("recommends:", quoted=reader.quote(data.get("recommended_action")))
 
 
 def _harness(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
     done = "performed" if data.get("performed") else "not performed"
     yield Line(_word(data, "step"), done, tone="bad" if data.get("performed") else "")
     if data.get("noticed"):
-        yield Line("noticed", _word(data, "noticed"), reader.quote(data.get("detail")), "stop")
+        yield Line("noticed:", _word(data, "noticed"), reader.quote(data.get("detail")), "stop")
     elif data.get("detail"):
-        yield Line("detail", quoted=reader.quote(data.get("detail")))
+        yield Line("detail:", quoted=reader.quote(data.get("detail")))
 
 
 def _error(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
-    yield Line("the agent failed", quoted=reader.quote(data.get("error")), tone="bad")
+    yield Line("the agent failed:", quoted=reader.quote(data.get("error")), tone="bad")
 
 
 def _ended(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
-    yield Line("cause", quoted=reader.quote(data.get("cause")))
+    yield Line("cause:", quoted=reader.quote(data.get("cause")))
 
 
 def _other(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:

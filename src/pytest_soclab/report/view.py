@@ -46,41 +46,47 @@ def plots(results: Results) -> list[Plot]:
     """Return the three plots of the measured arm."""
     bill = results.level.next
     limits = (bill.attack_success_limit, bill.false_block_limit, bill.delivery_limit) if bill else (None, None, None)
-    measures: tuple[tuple[str, Literal["lower", "higher"], Measure], ...] = (
-        ("Attacks that succeeded", "lower", lambda g: g.attack_success),
-        ("Legitimate work blocked", "lower", lambda g: g.false_block),
-        ("Payloads delivered", "higher", lambda g: g.delivery),
-    )
     level = bill.level.value if bill else ""
     return [
-        _plot(title, better, measure, results.rates, limit=limit, level=level)
-        for (title, better, measure), limit in zip(measures, limits, strict=True)
+        _plot("Attacks that succeeded", lambda g: g.attack_success, results.rates, _Limit(limits[0], level)),
+        _plot(
+            "Legitimate work blocked", lambda g: g.false_block, results.rates, _Limit(limits[1], level), surface=False
+        ),
+        _plot("Payloads delivered", lambda g: g.delivery, results.rates, _Limit(limits[2], level, least=True)),
     ]
 
 
-def _plot(
-    title: str,
-    better: Literal["lower", "higher"],
-    measure: Measure,
-    rates: Rates,
-    *,
-    limit: float | None,
-    level: str,
-) -> Plot:
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """What the next level demands of a rate."""
+
+    fraction: float | None
+    level: str
+    least: bool = False
+
+    def __str__(self) -> str:
+        if self.fraction is None:
+            return ""
+        need = "the dot must reach" if self.least else "the bar must end by"
+        return f"for {self.level} {need} {words.percent(self.fraction)}"
+
+
+def _plot(title: str, measure: Measure, rates: Rates, limit: _Limit, *, surface: bool = True) -> Plot:
     by: list[tuple[str, Iterable[tuple[str, RateGroup]]]] = [
-        ("All", [("all", rates)]),
         ("Tier", words.by_tier(rates)),
         ("Family", rates.by_family.items()),
         ("Incident", rates.by_incident.items()),
-        ("Surface", rates.by_surface.items()),
+        ("Surface", rates.by_surface.items() if surface else ()),
     ]
     groups = [(name, [_row(key, measure(group)) for key, group in items if measure(group).n]) for name, items in by]
-    groups[0] = ("All", [_row("all", measure(rates))])
-    text = (
-        f"{level} allows {'at most' if better == 'lower' else 'no less than'} {words.percent(limit)}" if limit else ""
+    return Plot(
+        title=title,
+        better="higher" if limit.least else "lower",
+        single=words.rate_sentence(measure(rates).trials),
+        limit=_axis(limit.fraction) if limit.fraction is not None else "",
+        limit_text=str(limit),
+        groups=[("All", [_row("all", measure(rates))]), *(group for group in groups if group[1])],
     )
-    single = words.rate_sentence(measure(rates).trials)
-    return Plot(title, better, single, _axis(limit) if limit else "", text, [g for g in groups if g[1]])
 
 
 def _row(name: str, rate: Proportion) -> PlotRow:
@@ -88,7 +94,7 @@ def _row(name: str, rate: Proportion) -> PlotRow:
     if not isinstance(rate, Measured):
         return PlotRow(shown, "no data", "")
     at = _axis(rate.k / rate.n)
-    return PlotRow(shown, words.k_of_n(rate), words.bounds(rate), _axis(rate.low), at, _axis(rate.high))
+    return PlotRow(shown, words.k_of_n(rate), words.short_bounds(rate), _axis(rate.low), at, _axis(rate.high))
 
 
 def _axis(fraction: float) -> str:
@@ -102,6 +108,8 @@ class Cell:
     count: int
     expected: bool
     tone: str
+    sign: str
+    """Empty where the item passed, so that colour never tells it alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,16 +170,20 @@ def _layer_label(name: str, layer: Layer) -> str:
 
 
 def _matrix_row(trials: Sequence[Trial], columns: Sequence[str]) -> MatrixRow:
-    units: dict[str, set[str]] = {}
+    units: dict[str, list[Trial]] = {}
     for trial in trials:
-        units.setdefault(words.control_of(trial), set()).add(trial.variant)
+        units.setdefault(words.control_of(trial), []).append(trial)
     expected = {t.expected_stop for t in trials}
-    cells = [Cell(len(units.get(name, ())), name in expected, _tone(name)) for name in columns]
+    cells = [_cell(units.get(name, ()), name in expected) for name in columns]
     return MatrixRow(trials[0].scenario, trials[0].title, cells)
 
 
-def _tone(control: str) -> str:
-    return {"nothing": "bad", "inconclusive": "unk"}.get(control, "ok")
+def _cell(trials: Sequence[Trial], expected: bool) -> Cell:
+    red = [t for t in trials if not t.passed] or [t for t in trials if t.verdict is Verdict.INCONCLUSIVE]
+    tones = sorted({tone(t) for t in trials}, key=("bad", "unk", "ok", "base").index)
+    return Cell(
+        len({t.variant for t in trials}), expected, tones[0] if tones else "", words.sign(red[0]) if red else ""
+    )
 
 
 def by_scenario(trials: Iterable[Trial]) -> list[list[Trial]]:
@@ -266,7 +278,12 @@ def _work(trials: Sequence[Trial]) -> Work:
 
 
 def tone(trial: Trial) -> str:
-    """Return the colour class of a trial; the words beside it say the same."""
+    """Return the colour class of a trial; the words beside it say the same.
+
+    The baseline arm is neither good nor bad.
+    """
+    if trial.arm is Arm.BASELINE:
+        return "base"
     if trial.verdict is Verdict.INCONCLUSIVE:
         return "unk"
     held = trial.verdict in {Verdict.RESISTED, Verdict.SERVED}

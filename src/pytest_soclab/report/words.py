@@ -94,6 +94,11 @@ def bounds(rate: Proportion) -> str:
     return f"{percent(rate.low)} to {percent(rate.high)}" if isinstance(rate, Measured) else ""
 
 
+def short_bounds(rate: Proportion) -> str:
+    """Return the interval as `1.4 – 16.5 %`, for a column; empty where nothing was measured."""
+    return f"{percent(rate.low)[:-2]} – {percent(rate.high)}" if isinstance(rate, Measured) else ""
+
+
 def rate_sentence(rate: Proportion) -> str:
     """Return `2 of 40, 95 % interval 1.4 % to 16.5 %`, or `no data`."""
     if not isinstance(rate, Measured):
@@ -256,6 +261,26 @@ def _end(unit: Sequence[Trial]) -> str:
 
 def _rests_on_approver(unit: Sequence[Trial]) -> bool:
     return any(t.stopped_layer is Layer.APPROVER for t in unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What one kind of agent showed. Scripted and live evidence are never added up."""
+
+    suffix: str
+    """` (scripted)` or ` (live)` where a session holds both, else empty."""
+    attacks: Tally
+    controls: Tally
+
+
+def evidence(trials: Sequence[Trial]) -> list[Evidence]:
+    """Return one entry for each kind of agent among the trials, scripted first; one empty entry for no trial."""
+    kinds = sorted({t.agent_kind for t in trials}, reverse=True) or ["scripted"]
+    found = [(kind, [t for t in trials if t.agent_kind == kind]) for kind in kinds]
+    return [
+        Evidence(f" ({kind})" if len(kinds) > 1 else "", tally(some, Kind.ATTACK), tally(some, Kind.BENIGN))
+        for kind, some in found
+    ]
 
 
 def attacks_text(tally_: Tally) -> str:
