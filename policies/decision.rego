@@ -20,7 +20,7 @@ leaving := input.leaving
 
 # METADATA
 # title: The answer to the gateway
-# description: An allowance names its obligations, a denial its reasons. Iterating over a set is in order, so both are sorted.
+# description: An allowance names its obligations, a denial its reasons. Both are sorted.
 # entrypoint: true
 decision := {"outcome": "deny", "reasons": [reason | some reason in reasons], "obligations": []} if count(reasons) > 0
 

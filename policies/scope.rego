@@ -133,11 +133,13 @@ reasons contains "self_blinding" if {
 keeps_sight if {
 	not tool.change in settings.self_blinding.changes
 	every target in targets {
-		every role in target.roles { not role in settings.self_blinding.roles }
+		every role in target.roles { not_watching(role) }
 	}
 } else if {
 	tool.change in settings.self_blinding.restoring
 }
+
+not_watching(role) if not role in settings.self_blinding.roles
 
 # METADATA
 # title: The last administrator would be locked out
@@ -149,6 +151,8 @@ reasons contains "last_administrator" if {
 
 administrators_remain if {
 	every target in targets {
-		every role in target.last_of { not role in settings.last_holder_roles }
+		every role in target.last_of { replaceable(role) }
 	}
 }
+
+replaceable(role) if not role in settings.last_holder_roles

@@ -223,13 +223,14 @@ class _Filler:
         elif kind is float and math.isfinite(value):
             status = self._float(self._into, value)
         else:
-            raise PolicyUnavailable(f"the input holds {quote(value)}, on which no engine decides reliably")
+            found = f"more than {_MAX_DEPTH} levels" if kind in (dict, list) else quote(value)
+            raise PolicyUnavailable(f"the input holds {found}, on which no engine decides reliably")
         if status:
             raise PolicyUnavailable(f"the engine did not take the input (status {status})")
 
     def _put_object(self, value: Mapping[str, Any], depth: int) -> Any:
         for key, item in value.items():
-            self._string(self._into, _text(key))
+            self.put(key if isinstance(key, str) else (key,), depth)  # a key that is no text is no input
             self.put(item, depth)
             self._item(self._into)
         return self._object(self._into, len(value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -96,12 +97,38 @@ def _text(path: Path) -> str:
 
 def _data(path: Path, name: str) -> dict[str, Any]:
     try:
-        value = load_plain(_text(path), str(path))
+        value = _json(path) if path.suffix == ".json" else load_plain(_text(path), str(path))
     except ScenarioError as error:
         raise PolicyError(*error.faults) from None
     for folder in reversed(name.split("/")[:-1]):
         value = {folder: value}
     return dict(value)
+
+
+def _json(path: Path) -> Any:
+    try:
+        value = json.loads(_text(path), object_pairs_hook=_unique, parse_int=_bounded, parse_constant=_bounded)
+    except json.JSONDecodeError as error:
+        raise PolicyError(Fault(error.msg, str(path), error.lineno, error.colno, expected="JSON")) from None
+    except ValueError as error:
+        raise PolicyError(Fault(str(error), str(path), remedy="correct it")) from None
+    if not isinstance(value, dict):
+        raise PolicyError(Fault(f"found {quote(value)}", str(path), 1, 1, expected="an object"))
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    keys = [key for key, _ in pairs]
+    double = next((key for key in keys if keys.count(key) > 1), None)
+    if double is not None:
+        raise ValueError(f"the key {quote(double)} stands twice in one object")
+    return dict(pairs)
+
+
+def _bounded(number: str) -> int:
+    if not number.lstrip("-").isdigit() or abs(int(number)) > MAX_INTEGER:
+        raise ValueError(f"the number {number} is not finite or beyond 2^53")
+    return int(number)
 
 
 def _merge(into: dict[str, Any], new: Mapping[str, Any], path: Path, where: str = "") -> None:

@@ -51,6 +51,7 @@ def vet(modules: Sequence[Module], works: Works) -> list[Fault]:
         faults += _strings(module)
         for statement in module.rules:
             faults += _names(module, statement, scope, works)
+            faults += _everies(module, statement)
     return faults
 
 
@@ -107,6 +108,27 @@ def _canonical(literal: str) -> bool:
         return json.dumps(json.loads(literal), ensure_ascii=False) == literal
     except ValueError:
         return False
+
+
+def _everies(module: Module, statement: Statement) -> Iterator[Fault]:
+    """Yield a fault for each `not` (taken for true) and `some` (taken for false) in the body of an `every`."""
+    for at, token in enumerate(statement.tokens):
+        if token.text == "every" and token.kind == "name":
+            for inner in _body(statement.tokens, at):
+                if inner.kind == "name" and inner.text in ("not", "some"):
+                    yield Fault(
+                        f"found `{inner.text}` inside `every`, which this engine reads otherwise than OPA", module.file,
+                        inner.line, remedy="put the condition into a function and call that, or use the server engine",
+                    )  # fmt: skip
+
+
+def _body(every: Sequence[Token], at: int) -> Sequence[Token]:
+    """Return the tokens of the body of the `every` at a position; a set as its domain is no body."""
+    level = every[at].depth
+    opening = [i for i in range(at, len(every)) if every[i].text == "{" and every[i].depth == level]
+    if opening and every[opening[0] - 1].text == "in":
+        opening = opening[1:]
+    return _between(every, opening[0]) if opening else ()
 
 
 def _names(module: Module, statement: Statement, scope: _Scope, works: Works) -> Iterator[Fault]:

@@ -1,0 +1,125 @@
+"""What a policy directory must hold, and how its faults are told."""
+
+from __future__ import annotations
+
+import pytest
+from policy_inputs import ALONE
+
+from pytest_soclab.errors import PolicyError
+from pytest_soclab.policy.load import load_policy
+from pytest_soclab.policy.rego_text import without_rule
+
+DECIDES = """package soclab.gateway
+
+decision := {"outcome": "deny", "reasons": ["closed"], "obligations": []}
+"""
+
+
+def refused(directory) -> str:
+    with pytest.raises(PolicyError) as raised:
+        load_policy(directory)
+    return str(raised.value)
+
+
+def test_every_deny_rule_is_found_at_its_line(bundled, policies):
+    assert {rule.reason for rule in bundled.rules} == set(ALONE)
+    assert all(rule.title for rule in bundled.rules)
+    for rule in bundled.rules:
+        line = (policies / rule.file).read_text(encoding="utf-8").splitlines()[rule.line - 1]
+        assert line.startswith(f'reasons contains "{rule.reason}"')
+    assert bundled.place("protected_asset").startswith("scope.rego:")
+    assert bundled.place("no_such_reason") == ""
+
+
+def test_tests_are_left_out_and_data_is_read(bundled):
+    assert not [name for name in bundled.modules if name.endswith("_test.rego")]
+    assert bundled.data["soclab"]["settings"]["least_level"] == {"observe": 1, "note": 2, "act": 3}
+
+
+def test_the_digest_is_over_content_not_place(policy_dir, tmp_path):
+    first = load_policy(policy_dir(DECIDES, data__yaml="a: 1\n"))
+    (tmp_path / "elsewhere").mkdir()
+    for path in (tmp_path / "policies").iterdir():
+        (tmp_path / "elsewhere" / path.name).write_bytes(path.read_bytes())
+    assert load_policy(tmp_path / "elsewhere").digest == first.digest
+    (tmp_path / "elsewhere" / "data.yaml").write_text("# a comment changes nothing\na: 1\n", encoding="utf-8")
+    assert load_policy(tmp_path / "elsewhere").digest == first.digest
+    (tmp_path / "elsewhere" / "data.yaml").write_text("a: 2\n", encoding="utf-8")
+    assert load_policy(tmp_path / "elsewhere").digest != first.digest
+
+
+def test_data_in_a_subfolder_stands_under_its_name(policy_dir):
+    directory = policy_dir(DECIDES, data__yaml="soclab: {a: 1}\n")
+    (directory / "soclab").mkdir()
+    (directory / "soclab" / "data.json").write_text('{"b": {"c": [1.5, null]}}', encoding="utf-8")
+    assert load_policy(directory).data == {"soclab": {"a": 1, "b": {"c": [1.5, None]}}}
+    (directory / "soclab" / "data.json").write_text('{"a": 2}', encoding="utf-8")
+    assert "data.json soclab.a: is given by another data file too; keep one of them" in refused(directory)
+
+
+def test_no_directory(tmp_path):
+    assert "nowhere: the policy directory does not exist; give --soclab-policies" in refused(tmp_path / "nowhere")
+    (tmp_path / "file").touch()
+    assert "file: the policy directory is no directory" in refused(tmp_path / "file")
+
+
+def test_an_empty_directory(tmp_path):
+    assert "found no policy module, expected a" in refused(tmp_path)
+
+
+def test_only_tests(policy_dir):
+    assert "found no policy module" in refused(policy_dir(x_test__rego=DECIDES))
+
+
+def test_another_package(policy_dir):
+    directory = policy_dir("# mine\npackage acme.soc\n\ndecision := 1\n")
+    assert "policy.rego:2: found package acme.soc, expected package soclab.gateway" in refused(directory)
+
+
+def test_no_decision(policy_dir):
+    directory = policy_dir("package soclab.gateway\n\nallow := true\n")
+    assert "policy.rego:3: no rule of package soclab.gateway is called decision; add `decision" in refused(directory)
+
+
+def test_a_number_beyond_2_53(policy_dir):
+    directory = policy_dir(DECIDES + "\nlimit := 9007199254740993 # too much\n\nok := 9007199254740992\n")
+    message = refused(directory)
+    assert "policy.rego:5: the number '9007199254740993', expected at most 2^53" in message
+    assert "9007199254740992" not in message.replace("9007199254740993", "")
+
+
+def test_a_number_beyond_2_53_in_the_data(policy_dir):
+    assert "data.yaml:2:" in refused(policy_dir(DECIDES, data__yaml="a: 1\nb: 9007199254740993\n"))
+
+
+def test_broken_data(policy_dir):
+    message = refused(policy_dir(DECIDES, data__yaml="a: 1\na: 2\n"))
+    assert "data.yaml:2:1" in message
+    assert "duplicate key" in message
+
+
+def test_a_data_file_of_another_name(policy_dir):
+    assert "limits.yaml: found a data file of another name; call it data.yaml" in refused(
+        policy_dir(DECIDES, limits__yaml="a: 1\n")
+    )
+
+
+def test_a_module_that_is_no_text(policy_dir):
+    directory = policy_dir(DECIDES)
+    (directory / "more.rego").write_bytes(b"package soclab.gateway\n\n# caf\xe9\n")
+    assert "more.rego:3: byte 0xe9 is not UTF-8, expected UTF-8" in refused(directory)
+
+
+def test_a_huge_module(policy_dir):
+    directory = policy_dir(DECIDES)
+    (directory / "more.rego").write_bytes(b"#" * 1_100_000)
+    assert "more.rego: found 1100000 bytes, expected at most 1048576" in refused(directory)
+
+
+def test_a_rule_is_taken_out_with_its_comments(bundled):
+    text = bundled.modules["scope.rego"]
+    edited = without_rule(text, "protected_asset")
+    assert 'reasons contains "protected_asset"' not in edited
+    assert "# title: The target is protected" not in edited
+    assert edited.count("reasons contains") == text.count("reasons contains") - 1
+    assert without_rule(text, "no_such_reason") == text
