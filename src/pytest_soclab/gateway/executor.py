@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from pytest_soclab.gateway.grants import GrantFault, GrantOffice
 from pytest_soclab.gateway.state import Proposal, TrialState
-from pytest_soclab.soc.registry import Effect, Outcome, failed
+from pytest_soclab.soc.registry import Outcome, failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,6 @@ class Executor:
             return failed(f"bad arguments: {'.'.join(str(part) for part in first['loc'])}: {first['msg']}"[:256])
         outcome = tool.run(self.state.world, arguments)
         self.state.cost += tool.cost
-        self.state.changes += bool(outcome.ok and tool.effect is not Effect.READ)
         return outcome
 
     def _receipt(self, proposal: Proposal, grant: str | None, outcome: Outcome) -> None:

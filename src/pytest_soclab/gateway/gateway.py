@@ -132,6 +132,7 @@ class Gateway:
             return self._denied(proposal, decision.reasons)
         if Obligation.RECORD_ONLY in decision.obligations:
             return self._record(proposal)
+        self.state.changes += is_state_change(self.state, proposal.tool)
         if Obligation.REQUIRE_APPROVAL in decision.obligations and not self.approved(proposal):
             return self._denied(proposal, ("approver",))
         return self._execute(proposal, clean=Obligation.REDACT in decision.obligations)

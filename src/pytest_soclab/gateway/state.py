@@ -76,6 +76,7 @@ class TrialState:
     calls: int = 0
     cost: int = 0
     changes: int = 0
+    """State changes that the policy let through, approved or not: asking a human uses the budget up too."""
     clock: TrialClock = field(init=False)
     started: int = field(init=False)
 
