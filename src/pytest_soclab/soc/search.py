@@ -108,6 +108,8 @@ def _end(pattern: re.Pattern[str], text: str, place: int) -> int:
 
 def _test_of(match: re.Match[str], notes: list[str]) -> Test:
     quoted, name = match["quoted"], match["field"]
+    if quoted is None and not name and _fields_of(match["bare"].removesuffix(":")) and match["bare"].endswith(":"):
+        raise QueryError(f"{match['bare']!r} has no value; write one after it, or put the word in quotes")
     value = (match["bare"] if quoted is None else quoted).lower()
     fields = _fields_of(name) if name else ()
     if fields:
