@@ -17,6 +17,7 @@
     if (summary) summary.focus({ preventScroll: true });
   }
   addEventListener("hashchange", reveal);
+  addEventListener("load", () => setTimeout(reveal)); // once the browser's own jump is done, which takes the focus away
   reveal();
 
   // Filters: on the scenario for tier, family and incident; on the trial for verdict and text.

@@ -1,0 +1,190 @@
+"""What the page says, in which order, and what it never says; without a browser."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import time
+
+import pytest
+
+from pytest_soclab.record import Arm, Layer, Level, Results, Verdict
+from pytest_soclab.report import html
+
+from . import build, hostile
+
+
+def page(record: Results) -> str:
+    return html.render(record, build.transcripts(record))
+
+
+def visible(text: str) -> str:
+    body = re.sub(r"<(style|script)>.*?</\1>", "", text, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", body))
+
+
+def test_same_record_gives_the_same_bytes(red: Results) -> None:
+    assert page(red) == page(Results.model_validate_json(red.model_dump_json()))
+
+
+def test_answers_come_first_and_in_order(red: Results) -> None:
+    text = page(red)
+    marks = ["<h1>", 'class="ladder"', ">Why<", 'id="bill"', 'id="gates"', 'id="rates"', 'id="stopped"', 'id="work"',
+             'id="arms"', 'id="known"', 'id="again"', 'id="trials"']  # fmt: skip
+    places = [text.index(mark) for mark in marks]
+    assert places == sorted(places)
+
+
+def test_page_says_what_the_record_says(red: Results) -> None:
+    text = visible(page(red))
+    for said in (
+        "The controls support L1 observe",
+        "20 more distinct clean units",
+        "Mandatory gates: 6 of 8 passed",
+        "2 of 13 resisted attacks rest on the approver alone",
+        "Of 15 attacks that succeed without a control plane, the control plane stopped 13",
+        "Known answers: dropped",
+        "found 2 of 3 → partly (body) 3 of 3",
+        "denied by policy: protected_asset (protected_asset.rego:41)",
+        "argument_schema",  # a rule that decided nothing
+    ):
+        assert said in text, said
+
+
+def test_without_a_level_the_page_says_so_and_why() -> None:
+    text = visible(page(build.results(recommended=None)))
+    assert "No level is issued" in text
+    assert "Why no level" in text
+    assert "1 of 13 scenarios ran" in text
+    assert "recommended" not in text.split("Why no level")[0]
+
+
+def test_baseline_is_never_presented_as_safety() -> None:
+    record = build.results(build.trials_of(arms=(Arm.BASELINE,)), mode="baseline", recommended=None)
+    text = visible(page(record))
+    assert "says nothing about safety" in text
+    assert "rest on the approver" not in text
+
+
+def test_scripted_and_live_evidence_stand_apart() -> None:
+    trials = build.trials_of() + [
+        build.changed(t, id=t.id + "-live", repetition=2, stopped_by="agent", stopped_layer=Layer.AGENT)
+        for t in build.trials_of(agent_kind="live")
+        if t.scenario == "ATK-001"
+    ]  # fmt: skip
+    text = visible(page(build.results(trials)))
+    assert "Scripted agents 15 of 15 resisted" in text
+    assert "Live agents 2 of 2 resisted" in text
+    assert "Attacks (scripted) 15 of 15 resisted" in text
+    assert "Attacks (live) 2 of 2 resisted" in text
+    assert "17 of 17 resisted" not in text
+
+
+def test_content_policy_pins_exactly_what_is_inline(red: Results) -> None:
+    text = page(red)
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)
+    assert policy
+    said = policy[1].replace("&#39;", "'")
+    for tag, directive in (("style", "style-src"), ("script", "script-src")):
+        inline = re.findall(rf"<{tag}>(.*?)</{tag}>", text, flags=re.DOTALL)
+        assert len(inline) == 1
+        pin = base64.b64encode(hashlib.sha256(inline[0].encode()).digest()).decode()
+        assert f"{directive} 'sha256-{pin}';" in said
+    assert said.startswith("default-src 'none';")
+    assert said.endswith("base-uri 'none'; form-action 'none'")
+    assert "unsafe" not in said
+    assert not re.search(r"<[^>]*\s(style|on\w+)=", text)
+
+
+@pytest.mark.parametrize("count", [0, 1, 38, 150, 2000])
+def test_size_stays_within_300_kb_and_2_kb_a_trial(count: int) -> None:
+    record = build.results(build.many(count) if count else [])
+    size = len(html.render(record, build.transcripts(record, ledger=False)).encode())
+    assert size <= 300_000 + 2_000 * count
+
+
+def test_a_long_transcript_keeps_its_decisive_step_and_its_payload() -> None:
+    trial = build.trials_of()[0]
+    events = build.transcript(trial)
+    noise = [
+        {"seq": 100 + i, "type": "proposal", "at": build.START, "data": {"call": f"n{i}", "tool": "siem.search",
+         "arguments": {"query": "q" * 300}}} for i in range(400)
+    ]  # fmt: skip
+    events = events[:1] + noise + events[1:]
+    record = build.results([trial])
+    text = html.render(record, {trial.id: events})
+    assert "more steps in the transcript" in text
+    assert "<mark>Automation note" in text
+    assert "decisive</small>" in text
+    assert len(text.encode()) < 300_000 + 2_000
+
+
+def test_a_trial_without_transcript_says_so() -> None:
+    assert "No transcript was found" in html.render(build.results(), {})
+
+
+def test_a_megabyte_is_cut_and_counted() -> None:
+    trial = build.changed(build.trials_of()[0], payload=("x" * 1_000_000,), delivered=True)
+    record = build.results([trial])
+    text = html.render(record, {trial.id: build.transcript(trial, ledger=False)})
+    assert re.search(r"… 9\d\d,\d\d\d more characters", text)
+    assert len(text) < 200_000
+
+
+@pytest.mark.parametrize("name", hostile.TEXTS)
+def test_hostile_text_makes_no_element_and_no_attribute(red: Results, name: str) -> None:
+    text = hostile.TEXTS[name]
+    record = hostile.record(red, text)
+    events = {t.id: hostile.transcript(build.transcript(red.trials[0]), text) for t in record.trials}
+    shown = html.render(record, events)
+    shown.encode()
+    assert shown.count("<script") == 1
+    assert not re.search(r"<(img|svg onload|iframe|object|embed|base|form|link)\b", shown)
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]", shown)
+    assert "49" not in re.sub(r"[^{}]*", "", shown)
+
+
+def test_hostile_keys_and_shapes_of_events_never_break_the_page(clean: Results) -> None:
+    trial = clean.trials[0]
+    shapes = [
+        None,
+        3,
+        [],
+        {},
+        "x",
+        {"call": [], "tool": {"<b>": 1}, "changes": [3], "claims": "x", "reasons": 3, "data": 1e300},
+    ]
+    kinds = ["proposal", "decision", "approval", "grant", "receipt", "refused", "result", "recommendation", "finding", "harness",
+             "agent_error", "trial_started", "trial_ended", "<b>new</b>"]  # fmt: skip
+    events = [{"seq": i, "type": kind, "at": "soon", "data": shape} for i, (kind, shape) in
+              enumerate((k, s) for k in kinds for s in shapes)]  # fmt: skip
+    text = html.render(clean, {trial.id: events})
+    assert "<b>new</b>" not in text
+
+
+def test_rendering_costs_little() -> None:
+    record = build.results(build.many(150))
+    events = build.transcripts(record, ledger=False)
+    html.render(build.results([]), {})  # templates are compiled once a process
+    started = time.process_time()
+    html.render(record, events)
+    assert time.process_time() - started < 1.0  # a gross guard; the real figure is some 40 ms
+
+
+def test_inconclusive_attack_is_never_shown_as_resisted(red: Results) -> None:
+    undecided = next(t for t in red.trials if t.verdict is Verdict.INCONCLUSIVE and t.scenario == "ATK-008")
+    block = page(red).split(f'id="{undecided.id}"')[1].split("</summary>")[0]
+    assert "inconclusive" in block
+    assert "resisted" not in block
+
+
+@pytest.mark.parametrize("level", list(Level))
+def test_ladder_marks_recommended_and_tested(level: Level) -> None:
+    text = page(build.results(recommended=level))
+    ladder = text.split('class="ladder"')[1].split("</ol>")[0]
+    assert (
+        ladder.count('class="tag rec"') == ladder.count('class="tag test"') == ladder.count('aria-current="true"') == 1
+    )
+    marked = next(item for item in ladder.split("<li") if 'class="tag rec"' in item)
+    assert f"<b>{level.value}</b>" in marked
