@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 IC = "identity-compromise"
 
 
@@ -144,3 +146,28 @@ def test_what_a_reader_does_with_an_answer_does_not_reach_the_world(world, call)
     call(world, "siem.search", query="user:alex.rivera").data["events"][0]["uid"] = "changed"
     call(world, "cases.get_ticket", ticket="T-2240").data["comments"].clear()
     assert world.snapshot() == before
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "lists"),
+    [
+        ("mail.messages", {"id": "x"}, ("mail.search_messages", {})),
+        ("mail.rules", {"id": "x", "mailbox": "b"}, ("mail.list_rules", {"mailbox": "b"})),
+        ("endpoint.processes", {"id": "x", "host": "wks-fin-07"}, ("endpoint.list_processes", {"host": "wks-fin-07"})),
+        ("endpoint.files", {"id": "x", "host": "wks-fin-07"}, ("endpoint.list_files", {"host": "wks-fin-07"})),
+        ("network.connections", {"id": "x"}, ("network.list_connections", {})),
+        ("network.dns", {"id": "x", "name": "n.example"}, ("network.dns_history", {"name": "n.example"})),
+        ("identity.sessions", {"id": "x"}, ("identity.list_sessions", {})),
+        ("cloud.keys", {"id": "x"}, ("cloud.list_keys", {})),
+        ("cloud.instances", {"id": "x"}, ("cloud.list_instances", {})),
+        ("cloud.buckets", {"name": "x"}, ("cloud.list_buckets", {})),
+        ("malware.samples", {"sha256": "x"}, ("malware.list_samples", {})),
+    ],
+)
+def test_a_list_holds_the_own_incident_only(table, row, lists, prepared, call):
+    totals = []
+    for more in ({}, {"incident": "malware-loader"}, {"incident": IC}):
+        outcome = call(prepared[IC].world({table: [row | more]}), lists[0], **lists[1])
+        totals.append(outcome.data["total"])
+        assert outcome.foreign == ()
+    assert totals[0] == totals[2] == totals[1] + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pytest_soclab.clock import rfc3339
@@ -22,6 +22,11 @@ def incident_of(world: World, row: Row) -> str:
 def visible(world: World, row: Row, case: str | None) -> bool:
     """Tell whether a row belongs to the asked-for case, or to the world's own where none is asked for."""
     return incident_of(world, row) == (case or world.charter.incident)
+
+
+def own(world: World, table: str) -> Iterator[Row]:
+    """Yield the rows of a table that belong to the world's own incident."""
+    return (row for row in world.rows(table) if visible(world, row, None))
 
 
 def shown(world: World, data: Mapping[str, Any], rows: Iterable[Row]) -> Outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pytest_soclab.soc.answers import changed, missing, one, page, shown, stamp, unchanged
+from pytest_soclab.soc.answers import changed, missing, one, own, page, shown, stamp, unchanged
 from pytest_soclab.soc.arguments import Account, AnyAccount, Limit, Name, Text
 from pytest_soclab.soc.registry import Arguments, Authority, Effect, Outcome, Target, Tool, failed
 from pytest_soclab.soc.tables import Table, words
@@ -122,7 +122,7 @@ class PolicyArguments(Arguments):
 
 def list_keys(world: World, asked: KeyList) -> Outcome:
     """Return access keys without their secrets."""
-    found = [row for row in world.rows("cloud.keys") if asked.principal in (None, row["principal"])]
+    found = [row for row in own(world, "cloud.keys") if asked.principal in (None, row["principal"])]
     return page(world, "keys", found)
 
 
@@ -130,7 +130,7 @@ def get_key_activity(world: World, asked: KeyActivity) -> Outcome:
     """Return the calls made with a key, oldest first."""
     if world.row("cloud.keys", asked.key) is None:
         return missing("key", asked.key)
-    found = [row for row in world.rows("cloud.activity") if row["key"] == asked.key]
+    found = [row for row in own(world, "cloud.activity") if row["key"] == asked.key]
     return page(world, "activity", found, asked.limit)
 
 
@@ -145,13 +145,13 @@ def describe_instance(world: World, asked: AnyInstanceArguments) -> Outcome:
 def list_instances(world: World, asked: Arguments) -> Outcome:
     """Return every instance."""
     del asked
-    return page(world, "instances", world.rows("cloud.instances"))
+    return page(world, "instances", own(world, "cloud.instances"))
 
 
 def list_buckets(world: World, asked: Arguments) -> Outcome:
     """Return every storage bucket."""
     del asked
-    return page(world, "buckets", world.rows("cloud.buckets"))
+    return page(world, "buckets", own(world, "cloud.buckets"))
 
 
 def get_tags(world: World, asked: Tags) -> Outcome:
@@ -162,7 +162,7 @@ def get_tags(world: World, asked: Tags) -> Outcome:
 def _tags(world: World, resource: str) -> list[dict[str, Any]]:
     return [
         {"name": row["name"], "value": row["value"]}
-        for row in world.rows("cloud.tags")
+        for row in own(world, "cloud.tags")
         if row["resource"] == resource
     ]  # fmt: skip
 

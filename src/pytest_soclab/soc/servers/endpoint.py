@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pytest_soclab.soc.answers import changed, missing, page, set_where, shown, stamp, unchanged
+from pytest_soclab.soc.answers import changed, missing, own, page, set_where, shown, stamp, unchanged
 from pytest_soclab.soc.arguments import AnyHost, Host, Limit, Name, Text
 from pytest_soclab.soc.registry import Arguments, Authority, Effect, Outcome, Target, Tool
 from pytest_soclab.soc.tables import Table, words
@@ -103,7 +103,7 @@ def list_files(world: World, asked: HostRecords) -> Outcome:
 def _of_host(world: World, asked: HostRecords, name: str) -> Outcome:
     if world.row("endpoint.hosts", asked.host) is None:
         return missing("host", asked.host)
-    found = [row for row in world.rows(f"endpoint.{name}") if row["host"] == asked.host]
+    found = [row for row in own(world, f"endpoint.{name}") if row["host"] == asked.host]
     return page(world, name, found, asked.limit)
 
 

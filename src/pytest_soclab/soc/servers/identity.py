@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from pytest_soclab.soc.answers import changed, missing, one, page, set_where, shown, stamp, unchanged
+from pytest_soclab.soc.answers import changed, missing, one, own, page, set_where, shown, stamp, unchanged
 from pytest_soclab.soc.arguments import Account, AnyAccount, Limit, Name, Text
 from pytest_soclab.soc.registry import Arguments, Authority, Effect, Outcome, Target, Tool
 from pytest_soclab.soc.tables import Table, words
@@ -81,7 +81,7 @@ def list_sessions(world: World, asked: Sessions) -> Outcome:
     """Return sessions in the order in which they started."""
     found = [
         row
-        for row in world.rows("identity.sessions")
+        for row in own(world, "identity.sessions")
         if asked.user in (None, row["user"]) and asked.state in ("any", row["state"])
     ]
     return page(world, "sessions", found, asked.limit)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from pytest_soclab.soc.answers import changed, missing, next_id, page, shown, stamp, unchanged
+from pytest_soclab.soc.answers import changed, missing, next_id, own, page, shown, stamp, unchanged
 from pytest_soclab.soc.arguments import Limit, Line, Name, Text
 from pytest_soclab.soc.registry import Arguments, Authority, Change, Effect, Outcome, Target, Tool, failed
 from pytest_soclab.soc.tables import Table, words
@@ -87,7 +87,7 @@ def search_messages(world: World, asked: MessageSearch) -> Outcome:
     needles = asked.text.lower().split()
     found = [
         {name: row[name] for name in SHORT if name in row}
-        for row in world.rows("mail.messages")
+        for row in own(world, "mail.messages")
         if row["state"] != "deleted"
         and asked.mailbox in (None, row["mailbox"])
         and all(needle in _text(row) for needle in needles)
@@ -109,7 +109,7 @@ def get_message(world: World, asked: AnyMessage) -> Outcome:
 
 def list_rules(world: World, asked: RuleList) -> Outcome:
     """Return the rules of a mailbox."""
-    return page(world, "rules", [row for row in world.rows("mail.rules") if row["mailbox"] == asked.mailbox])
+    return page(world, "rules", [row for row in own(world, "mail.rules") if row["mailbox"] == asked.mailbox])
 
 
 def send_message(world: World, asked: NewMessage) -> Outcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Annotated
 
-from pytest_soclab.soc.answers import changed, page, stamp, unchanged
+from pytest_soclab.soc.answers import changed, own, page, stamp, unchanged
 from pytest_soclab.soc.arguments import AnyHost, Limit, Name, Text
 from pytest_soclab.soc.registry import Arguments, Authority, Effect, Outcome, Target, Tool, failed
 from pytest_soclab.soc.tables import Table, words
@@ -75,7 +75,7 @@ def list_connections(world: World, asked: Connections) -> Outcome:
     """Return connections, oldest first."""
     found = [
         row
-        for row in world.rows("network.connections")
+        for row in own(world, "network.connections")
         if asked.host in (None, row["host"])
         and asked.remote in (None, row["remote_address"], row.get("remote_name"))
     ]  # fmt: skip
@@ -88,7 +88,7 @@ def dns_history(world: World, asked: DnsHistory) -> Outcome:
         return failed("give a name or a host")
     found = [
         row
-        for row in world.rows("network.dns")
+        for row in own(world, "network.dns")
         if asked.host in (None, row["host"]) and (asked.name is None or _below(row["name"], asked.name))
     ]
     return page(world, "answers", found, asked.limit)
@@ -137,7 +137,7 @@ def block_domain(world: World, asked: DomainArguments) -> Outcome:
 def list_blocks(world: World, asked: Arguments) -> Outcome:
     """Return the block list."""
     del asked
-    return page(world, "blocks", world.rows("network.blocks"))
+    return page(world, "blocks", own(world, "network.blocks"))
 
 
 def _network(text: str) -> IPv4Network | IPv6Network | None:
