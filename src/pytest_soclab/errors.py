@@ -11,6 +11,8 @@ _SHOWN = 120  # characters of foreign text that a message quotes
 
 def printable(text: str) -> str:
     """Return `text` with every character that could steer a terminal or reorder a line written as an escape."""
+    if text.isprintable():  # which no reordering character is (they are of category Cf)
+        return text
     return "".join(c if c.isprintable() and not _reorders(c) else c.encode("unicode_escape").decode() for c in text)
 
 
