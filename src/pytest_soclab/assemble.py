@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pytest_soclab.assurance.gates import gates
+from pytest_soclab.assurance.gates import gates, known_answer_gate
 from pytest_soclab.assurance.ladder import Evidence, decide
 from pytest_soclab.assurance.profile import Profile
 from pytest_soclab.assurance.units import rates
@@ -43,6 +43,8 @@ class Facts:
     scenario_digests: dict[str, str] = field(default_factory=dict)
     incident_digests: dict[str, str] = field(default_factory=dict)
     known_answer: Mapping[str, Any] | None = None
+    known_selected: frozenset[str] = frozenset()
+    """Keys of the known-answer items that the session ran."""
     unfinished: frozenset[str] = frozenset()
     """Trials that were selected and never ended."""
 
@@ -53,7 +55,9 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
     counts = _counts(facts, trials)
     agent = _agent(facts)
     protected = [t for t in trials if t.arm is Arm.PROTECTED]
-    found = gates(profile.gates, protected, facts.known_answer)
+    found = gates(profile.gates, protected) if facts.mode != "known-answer" else ()
+    if facts.known_answer is not None:
+        found = (*found, known_answer_gate(facts.known_answer, facts.known_selected))
     basis: Literal["controls", "agent"] = "agent" if agent.kind == "live" else "controls"
     evidence = Evidence(protected, found, _complete(counts), _coverage(counts), agent.deterministic, basis)
     arms = {arm.value: _arm(profile, trials, arm) for arm in Arm} if facts.mode == "compare" else None
@@ -77,7 +81,7 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
 
 def _arm(profile: Profile, trials: Sequence[Trial], arm: Arm) -> ArmResult:
     own = [trial for trial in trials if trial.arm is arm]
-    return ArmResult(gates=gates(profile.gates, own, None) if arm is Arm.PROTECTED else (), rates=rates(own))
+    return ArmResult(gates=gates(profile.gates, own) if arm is Arm.PROTECTED else (), rates=rates(own))
 
 
 def _counts(facts: Facts, trials: Sequence[Trial]) -> ScenarioCount:

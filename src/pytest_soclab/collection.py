@@ -22,7 +22,7 @@ from pytest_soclab.scenario.load import LoadedScenario, load_scenario
 from pytest_soclab.trial import Outcome, Setup, Unit, run
 
 
-class TrialFailed(Exception):
+class TrialFailedError(Exception):
     """A trial whose item fails; the text is all that the user needs."""
 
 
@@ -40,7 +40,9 @@ class ScenarioFile(pytest.File):
                 for repetition in range(1, lab.settings.repeat + 1):
                     yield _item(self, lab, Spec(loaded, variant, Arm(arm), repetition))
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+    def repr_failure(  # type: ignore[override]  # pytest calls it with the exception alone
+        self, excinfo: pytest.ExceptionInfo[BaseException]
+    ) -> Any:
         """Show our own errors as their faults, without a traceback."""
         if isinstance(excinfo.value, SoclabError):
             return str(excinfo.value)
@@ -148,7 +150,7 @@ class ScenarioItem(pytest.Function):
         text = failure.text(trial, outcome.events)
         if self.lab.settings.report_only:
             pytest.xfail(f"report only: {text}")
-        raise TrialFailed(text)
+        raise TrialFailedError(text)
 
     def trial_of(self, outcome: Outcome, witness: str, agent_kind: Any) -> Trial:
         """Return the saved shape of a finished trial."""
@@ -192,9 +194,11 @@ class ScenarioItem(pytest.Function):
         names = scenario.attack_succeeds_when or {}
         return scenario.gates or tuple(dict.fromkeys(self.lab.oracles[name].gate for name in names))
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+    def repr_failure(  # type: ignore[override]  # pytest calls it with the exception alone
+        self, excinfo: pytest.ExceptionInfo[BaseException]
+    ) -> Any:
         """Show a failed trial and our own errors as text, anything else as pytest does."""
-        if isinstance(excinfo.value, TrialFailed | SoclabError):
+        if isinstance(excinfo.value, TrialFailedError | SoclabError):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
 

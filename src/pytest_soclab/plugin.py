@@ -39,13 +39,14 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return session.collect_file(file_path, parent)
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep this shard's scenarios."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Add the known-answer gate's items and keep this shard's scenarios."""
     if state.LAB in config.stash:
-        from pytest_soclab import session
+        from pytest_soclab import session as ours
 
-        session.select(config, items)
+        ours.add_known_answers(session, items)
+        ours.select(config, items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -64,6 +64,7 @@ class Recorder:
             facts.policy = PolicyInfo.model_validate_json(_json(census["policy"]))
         skeletons = {item["id"]: item for item in census["selected"]}
         facts.selected = len({item["scenario"] for item in skeletons.values()})
+        facts.known_selected = frozenset(census["known_answer"])
         self.skeletons.update(skeletons)
 
     def finish(self) -> Results:
@@ -71,6 +72,8 @@ class Recorder:
         from pytest_soclab.report import summary
 
         self._note_unfinished()
+        if self.facts.known_answer is not None and not (self.facts.trials or self.facts.errors):
+            self.facts.mode = "known-answer"
         results = results_of(self.facts, self.profile, self.profile_digest, self._timing())
         self.results = results
         self.failures = [] if self.settings.report_only else failures(results, self.settings)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_soclab import resources, state
+from pytest_soclab import known_items, resources, state
 from pytest_soclab.collection import ScenarioFile, ScenarioItem, census, in_shard, unfinished
 from pytest_soclab.errors import SoclabError
 from pytest_soclab.lab import Extensions, Lab
@@ -64,6 +64,9 @@ def prepare(config: pytest.Config) -> None:
         named = [arg for arg in config.args if arg != str(config.invocation_params.dir)]
         explicit = config.args_source is pytest.Config.ArgsSource.ARGS
         config.args[:] = [*named, own] if explicit else [own]
+    if _usage(lambda: known_items.wanted(settings)):
+        config.stash[state.GATE] = _usage(lambda: known_items.gate_of(settings))
+        config.stash[state.MARKS]("known_answer")
     if _distributes(config) and (settings.policies or settings.opa_url or settings.opa_binary):
         _usage(lambda: _try_policy(settings))
 
@@ -111,6 +114,13 @@ def collect_file(path: Path, parent: pytest.Collector) -> ScenarioFile:
     return file
 
 
+def add_known_answers(session: pytest.Session, items: list[pytest.Item]) -> None:
+    """Add the known-answer gate's items before anything is deselected."""
+    gate = session.config.stash.get(state.GATE, None)
+    if gate is not None:
+        items.extend(known_items.make_items(session, gate))
+
+
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect the scenarios of other shards."""
     shard = config.stash[state.LAB]().settings.shard
@@ -132,7 +142,8 @@ def check(session: pytest.Session) -> None:
     lab = session.config.stash[state.LAB]()
     if own and not session.config.option.collectonly and any(item.spec.arm.value == "protected" for item in own):
         _usage(lab.engine)
-    session.config.stash[state.CENSUS] = census(session.items)
+    known = [item.key for item in session.items if isinstance(item, known_items.KnownAnswerItem)]
+    session.config.stash[state.CENSUS] = {**census(session.items), "known_answer": known}
 
 
 def note_report(item: ScenarioItem, report: pytest.TestReport) -> None:
@@ -201,7 +212,9 @@ def finish(session: pytest.Session) -> None:
         return
     if state.CENSUS in config.stash:
         recorder.add_census(_census(config))
-    if not (recorder.facts.trials or recorder.facts.errors or recorder.facts.known_answer):
+    if state.GATE in config.stash:
+        recorder.facts.known_answer = config.stash[state.GATE].to_json()
+    if not (recorder.skeletons or recorder.facts.trials or recorder.facts.errors or recorder.facts.known_answer):
         return
     recorder.finish()
     if recorder.failures and session.exitstatus == pytest.ExitCode.OK:

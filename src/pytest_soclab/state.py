@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from pytest_soclab.known_answer.results import GateResult
     from pytest_soclab.lab import Lab
     from pytest_soclab.recorder import Recorder
 
@@ -19,3 +20,5 @@ RECORDER: pytest.StashKey[Recorder] = pytest.StashKey()
 """Present once a scenario or a known-answer option appears."""
 CENSUS: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 """What this process selected."""
+GATE: pytest.StashKey[GateResult] = pytest.StashKey()
+"""The known-answer gate's result, where the options ask for one."""

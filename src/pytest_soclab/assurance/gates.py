@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from pytest_soclab.record import Gate, GateStatus, Kind, Trial, Verdict
 
 WITNESSES = "scenario_witnesses"
 KNOWN_ANSWER = "known_answer"
+BEYOND = "beyond-human"
 
 
-def gates(names: Sequence[str], trials: Sequence[Trial], known_answer: Mapping[str, object] | None) -> tuple[Gate, ...]:
-    """Return the gates of one arm's trials in the profile's order, and `known_answer` where a baseline was given."""
-    found = [_witnesses(trials) if name == WITNESSES else _gate(name, trials) for name in names]
-    if known_answer is not None:
-        found.append(_known_answer(known_answer))
-    return tuple(found)
+def gates(names: Sequence[str], trials: Sequence[Trial]) -> tuple[Gate, ...]:
+    """Return the gates of one arm's trials in the profile's order."""
+    return tuple(_witnesses(trials) if name == WITNESSES else _gate(name, trials) for name in names)
 
 
 def _gate(name: str, trials: Sequence[Trial]) -> Gate:
@@ -52,13 +51,24 @@ def _witnesses(trials: Sequence[Trial]) -> Gate:
     return Gate(name=WITNESSES, status=GateStatus.PASSED, why=f"{units} of {units} units proved themselves")
 
 
-def _known_answer(document: Mapping[str, object]) -> Gate:
-    dropped = document.get("dropped")
-    beyond = document.get("beyond")
-    lost = [str(item["item"]) for item in dropped] if isinstance(dropped, list) else []
-    if isinstance(beyond, dict) and beyond.get("dropped"):
-        lost.append("beyond-human")
-    if lost or document.get("decision") != "held":
-        shown = ", ".join(lost[:5]) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
-        return Gate(name=KNOWN_ANSWER, status=GateStatus.FAILED, why=f"dropped: {shown or 'not decided'}")
-    return Gate(name=KNOWN_ANSWER, status=GateStatus.PASSED, why="nothing that the baseline found dropped")
+def known_answer_gate(document: Mapping[str, Any], selected: Collection[str]) -> Gate:
+    """Return the gate of a `known-answer-gate/1` document, over the items that the session selected.
+
+    A drop among them fails; where some items were not selected and none of the others dropped, nothing is decided.
+    """
+    lost = [str(item["item"]) for item in document["dropped"]]
+    lost += [BEYOND] if document["beyond"]["dropped"] else []
+    seen = [name for name in lost if name in selected]
+    if seen:
+        return Gate(name=KNOWN_ANSWER, status=GateStatus.FAILED, why=f"dropped: {_some(seen)}")
+    gated = [*document["held"], *(item["item"] for item in document["improved"]), *lost]
+    gated += [BEYOND] if document["beyond"]["gated"] and BEYOND not in lost else []
+    missing = [name for name in gated if name not in selected]
+    if missing or document["decision"] != "held" or not gated:
+        why = f"{len(gated) - len(missing)} of {len(gated)} gated items were selected"
+        return Gate(name=KNOWN_ANSWER, status=GateStatus.UNDECIDED, why=why)
+    return Gate(name=KNOWN_ANSWER, status=GateStatus.PASSED, why=f"{len(gated)} of {len(gated)} gated items held")
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
