@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from pytest_soclab.errors import Fault, KnownAnswerError, quote
 
@@ -14,7 +14,7 @@ LARGEST = 50 * 1024 * 1024
 
 _MEMORY_FACTOR = 9  # the estimate stays below the ten times that a reader may take
 _SMALL = 1024 * 1024
-_JSON_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"(\s*+:)?', re.DOTALL)
+_JSON_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?(\s*+:)?', re.DOTALL)
 
 
 def refuse(
@@ -31,13 +31,22 @@ def read_bytes(path: str) -> bytes:
         if place.is_dir():
             refuse("a directory", path, expected="a file", remedy="name the file in it, such as score.md")
         with place.open("rb") as stream:
-            data = stream.read(LARGEST + 1)
+            data = _read(stream, path)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         refuse(f"cannot be read ({reason})", path, expected="a readable file", remedy="check the path")
-    if len(data) > LARGEST:
-        refuse(f"more than {LARGEST} bytes", path, expected="at most 50 MB", remedy="is this the right file?")
     return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def _read(stream: BinaryIO, path: str) -> bytes:
+    chunks: list[bytes] = []
+    left = LARGEST
+    while chunk := stream.read(_SMALL):
+        chunks.append(chunk)
+        left -= len(chunk)
+        if left < 0:
+            refuse(f"more than {LARGEST} bytes", path, expected="at most 50 MB", remedy="is this the right file?")
+    return b"".join(chunks)
 
 
 def decode(data: bytes, path: str, first_line: int = 1) -> str:

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
+BARE_UNDERSCORES = re.compile(r"(?<!\w)_++|(?<!_)_++(?!\w)")
+"""Underscores at the edge of a word: emphasis, where those inside a name such as `ev_0014` are none."""
+
 _SPECIAL = re.compile(r"[\\`*_\[\]<&]")
 _MOST_SPECIALS = 80  # markdown-it-py is quadratic in unmatched brackets and ticks; a hand-written cell holds a handful
 _LONGEST = 4000

@@ -15,6 +15,7 @@ from pytest_soclab.known_answer.tables import CELL, cells
 from pytest_soclab.known_answer.verdicts import ACCEPTED, begins_with_verdict, is_verdict, one_spaced
 
 _ITEM_HEADERS = frozenset({"#", "item", "items", "key", "keys", "key item", "fact", "key fact", "no.", "nr", "id"})
+MOST_SEARCHED = 50  # columns among which the verdicts are looked for
 _OTHER_HEADERS = frozenset({"group", "groups", "verdict", "word", "total", "totals", "claim", "claims"})
 _VERDICT_HEADERS = frozenset({"verdict", "score"})
 _ITEM_BY_ITEM = re.compile(r"\bitem[ -]by[ -]item\b", re.IGNORECASE)
@@ -76,14 +77,16 @@ class ItemTable:
         A column headed as the verdict, or whose cells open with a scoring word and a remark, is that column even where
         none of its cells is exact, so that a later run's column is not read in its place.
         """
-        for column in range(1, len(self.header)):
-            if self.head(column) in _VERDICT_HEADERS or self._holds_verdict(column):
+        rows = self.rows
+        for column in range(1, min(len(self.header), MOST_SEARCHED)):
+            rows = [row for row in rows if row.count(CELL) >= column]
+            if self.head(column) in _VERDICT_HEADERS or self._holds_verdict(rows, column):
                 return column
         return None
 
-    def _holds_verdict(self, column: int) -> bool:
+    def _holds_verdict(self, rows: list[str], column: int) -> bool:
         marked = worded = 0
-        for row in self.rows:
+        for row in rows:
             text = self.cell(row, column)
             if is_verdict(text):
                 return True
@@ -121,7 +124,8 @@ def choose(tables: list[ItemTable]) -> tuple[list[ItemTable], tuple[str, ...]]:
     """Return the item tables among all tables of a file, and a note for each labelled table that is left out."""
     under = [table for table in tables if table.under_item_by_item]
     chosen = [table for table in under if table.is_item_table()] if under else _largest(tables)
-    left = [table for table in tables if table.coded() and not any(table is other for other in chosen)]
+    taken = {id(table) for table in chosen}
+    left = [table for table in tables if id(table) not in taken and table.coded()]
     return chosen, tuple(f"the table on line {table.line} is not read as items" for table in left)
 
 

@@ -15,13 +15,18 @@ from pytest_soclab.known_answer.keys import item_key
 from pytest_soclab.known_answer.verdicts import ACCEPTED, Verdict, credited, one_spaced, read_verdict, totals
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Section:
-    """A heading with those above it; the file itself is the section of no heading."""
+    """A heading with those above it; the file itself is the section of no heading.
+
+    `listed` counts the numbered entries right below the heading, `within` those of its subsections too.
+    """
 
     title: str = ""
     level: int = 0
     parent: Section | None = None
+    listed: int = 0
+    within: int = 0
 
     def path(self) -> Iterable[Section]:
         """Yield this section and those around it, innermost first."""
@@ -55,8 +60,7 @@ class _Contents:
     tables: list[ItemTable] = field(default_factory=list)
     totals: list[statements.Totals | statements.Unreadable] = field(default_factory=list)
     beyond: list[tuple[int, int, Section]] = field(default_factory=list)  # count, line, section
-    numbered: list[Section] = field(default_factory=list)  # one a list entry
-    sections: list[Section] = field(default_factory=list)
+    naming: list[Section] = field(default_factory=list)  # sections whose heading names the facts beyond
     strays: list[tuple[int, str]] = field(default_factory=list)
 
 
@@ -88,13 +92,12 @@ def _contents(path: str) -> _Contents:
     data = newlines(read_bytes(path))
     contents = _Contents(path, references(data))
     section = Section()
-    contents.sections.append(section)
     for block in read_blocks(data, path):
         if isinstance(block, Heading):
             section = _enter(section, block, contents)
             _statements(contents, Prose(block.source, block.line), section)
         elif isinstance(block, Numbered):
-            contents.numbered.append(section)
+            _count(section)
         elif isinstance(block, Prose):
             _prose(contents, block, section)
         elif block.continued:
@@ -108,8 +111,15 @@ def _enter(section: Section, heading: Heading, contents: _Contents) -> Section:
     title = one_spaced(inline_text(heading.source, contents.labels))
     parent = next(above for above in section.path() if above.level < heading.level)
     entered = Section(title, heading.level, parent)
-    contents.sections.append(entered)
+    if entered.names_beyond:
+        contents.naming.append(entered)
     return entered
+
+
+def _count(section: Section) -> None:
+    section.listed += 1
+    for around in section.path():
+        around.within += 1
 
 
 def _table(block: Table, section: Section, labels: frozenset[str]) -> ItemTable:
@@ -235,12 +245,7 @@ def _beyond(contents: _Contents) -> int | None:
 
 def _listed(contents: _Contents, section: Section) -> int:
     """Return the length of the numbered list that a count in `section` speaks of; 0 where there is none."""
-    around = [above for above in section.path() if above.names_beyond]
-    elsewhere = [other for other in contents.sections if other.names_beyond]
-    for named in around + elsewhere:
-        count = sum(any(above is named for above in entry.path()) for entry in contents.numbered)
-        if count:
-            return count
-    if around or elsewhere:
-        return 0
-    return sum(entry is section for entry in contents.numbered)
+    if not contents.naming:
+        return section.listed
+    around = [above.within for above in section.path() if above.names_beyond and above.within]
+    return around[0] if around else next((named.within for named in contents.naming if named.within), 0)

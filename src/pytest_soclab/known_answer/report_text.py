@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import html
 import re
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pytest_soclab.known_answer.blocks import Heading, Prose, Table, newlines, read_blocks
-from pytest_soclab.known_answer.files import read_bytes
-from pytest_soclab.known_answer.inline import without_comments
+from pytest_soclab.known_answer.files import read_bytes, refuse
+from pytest_soclab.known_answer.inline import BARE_UNDERSCORES, without_comments
 from pytest_soclab.known_answer.tables import CELL
 from pytest_soclab.known_answer.verdicts import one_spaced
 
 SHORTEST_FRAGMENT = 12
+MOST_SCANNED = 20_000_000_000  # characters that all fragments of a score may be looked up in
 
 _ID = re.compile(r"(?<!\w)ev_\d+(?!\w)", re.ASCII)
 _ESCAPED = re.compile(r"\\([*_`~|\[\]<>()])")
 _LINK_TARGET = re.compile(r"\]\([^()\s]{0,2000}\)")
 _MARKUP = str.maketrans("", "", "*`")
-_UNDERSCORES = re.compile(r"(?<!\w)_+|_+(?!\w)")
 _QUOTED = re.compile(r'"([^"]*)"|“([^“”]*)”|„([^„“”]*)[“”]')
 _ELLIPSIS = re.compile(r"…|\.\.\.")
 
 _CITATION = r"[\[(]?\s?ev_\d++(?!\w)\s?[\])]?"
-_CITATIONS = re.compile(rf"{_CITATION}(?:[\s,;]{{0,2}}(?:and )?{_CITATION})*+[\"'”’)\]]*+", re.ASCII)
-_STOP = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s|$)")
+_CLOSERS = r"[\"'”’)\]]*+"
+_MARK = re.compile(
+    rf"(?P<citation>{_CITATION}(?:[\s,;]{{0,2}}(?:and )?{_CITATION})*+{_CLOSERS})"
+    rf"|(?<![.!?])[.!?]++{_CLOSERS}(?=\s|$)"
+)
 _LAST_WORD = re.compile(r"[\w.]+$")
 _ABBREVIATIONS = frozenset(
     {"e.g", "i.e", "cf", "vs", "fig", "no", "approx", "resp", "ca", "dr", "mr", "ms", "st", "al"}
@@ -35,7 +39,7 @@ _ABBREVIATIONS = frozenset(
 
 def evidence_ids(text: str) -> list[str]:
     """Return the evidence ids that `text` names, in order: `[ev_0014,ev_0015]` is two, `ev_0014a` is none."""
-    return list(dict.fromkeys(_ID.findall(_UNDERSCORES.sub("", _ESCAPED.sub(r"\1", text))))) if "ev" in text else []
+    return list(dict.fromkeys(_ID.findall(BARE_UNDERSCORES.sub("", _ESCAPED.sub(r"\1", text))))) if "ev" in text else []
 
 
 def normal(text: str) -> str:
@@ -45,7 +49,7 @@ def normal(text: str) -> str:
         text = _LINK_TARGET.sub("]", text)
     if "&" in text:
         text = html.unescape(text)
-    return one_spaced(_UNDERSCORES.sub("", text))
+    return one_spaced(BARE_UNDERSCORES.sub("", text))
 
 
 def _unescaped(text: str) -> str:
@@ -62,12 +66,22 @@ def fragments(row: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    """Where a sentence ends, the citation that closes it included, and the ids of that citation."""
+@dataclass(slots=True)
+class _Sentences:
+    """Where the sentences of a block end, their closing citations included, and the ids of those citations."""
 
-    end: int
-    ids: tuple[str, ...]
+    ends: array[int] = field(default_factory=lambda: array("Q"))
+    ids: list[tuple[str, ...]] = field(default_factory=list)
+
+    def add(self, end: int, citation: re.Match[str] | None) -> None:
+        """Take the next sentence."""
+        self.ends.append(end)
+        self.ids.append(_ids(citation))
+
+    def close(self, citation: re.Match[str]) -> None:
+        """Let a citation right behind the last sentence close it."""
+        self.ends[-1] = citation.end()
+        self.ids[-1] = _ids(citation)
 
 
 @dataclass
@@ -77,7 +91,8 @@ class ReportText:
     text: str
     starts: list[int]
     rows: frozenset[int]  # indices of the blocks that are table rows
-    _sentences: dict[int, list[_Sentence]] = field(default_factory=dict)
+    _sentences: dict[int, _Sentences] = field(default_factory=dict)
+    _scanned: int = 0
     _known: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def cited(self, fragment: str) -> tuple[str, ...]:
@@ -89,6 +104,9 @@ class ReportText:
     def _cited(self, fragment: str) -> Iterator[str]:
         inside = evidence_ids(fragment)
         places = set()
+        self._scanned += len(self.text)
+        if self._scanned > MOST_SCANNED:
+            refuse("too many quoted fragments for a report of this size", expected="a score of ordinary length")
         at = self.text.find(fragment)
         while at >= 0:
             places.add(self._place(at + len(fragment)))
@@ -98,39 +116,41 @@ class ReportText:
                 yield from evidence_ids(self.text[self.starts[index] : self._last(index)])
             else:
                 yield from inside
-                yield from self._in(index)[sentence].ids
+                yield from self._in(index).ids[sentence]
 
     def _place(self, end: int) -> tuple[int, int]:
         """Return the block, and in prose the sentence, in which the text before `end` stands."""
         index = bisect_right(self.starts, end - 1) - 1
         if index in self.rows:
             return index, 0
-        return index, bisect_left(self._in(index), end, key=lambda sentence: sentence.end)
+        return index, bisect_left(self._in(index).ends, end)
 
     def _last(self, index: int) -> int:
         return self.starts[index + 1] - 1 if index + 1 < len(self.starts) else len(self.text)
 
-    def _in(self, index: int) -> list[_Sentence]:
+    def _in(self, index: int) -> _Sentences:
         if index not in self._sentences:
             self._sentences[index] = _sentences(self.text, self.starts[index], self._last(index))
         return self._sentences[index]
 
 
-def _sentences(text: str, first: int, last: int) -> list[_Sentence]:
+def _sentences(text: str, first: int, last: int) -> _Sentences:
     """Return the sentences of one block, in order; the last one ends with the block."""
-    citations = {match.end(): match for match in _CITATIONS.finditer(text, first, last)}
-    starting = {match.start(): match for match in citations.values()}
-    found: list[_Sentence] = []
-    for stop in _STOP.finditer(text, first, last):
-        before = citations.get(stop.start())
-        if before is None and not _ends(text, stop, last):
+    found = _Sentences()
+    citation: re.Match[str] | None = None
+    uncited = -1  # where a citation has to start to close the sentence before it
+    for mark in _MARK.finditer(text, first, last):
+        if mark["citation"]:
+            if mark.start() == uncited and _opens(text, mark.end(), last):
+                found.close(mark)
+            citation = mark
             continue
-        behind = None if before else starting.get(stop.end() + 1)
-        if behind and not _opens(text, behind.end(), last):
-            behind = None
-        closing = before or behind
-        found.append(_Sentence(behind.end() if behind else stop.end(), _ids(closing)))
-    return [*found, _Sentence(last, _ids(citations.get(last)))]
+        before = citation if citation and citation.end() == mark.start() else None
+        if before or _ends(text, mark, last):
+            found.add(mark.end(), before)
+            uncited = -1 if before else mark.end() + 1
+    found.add(last, citation if citation and citation.end() == last else None)
+    return found
 
 
 def _ids(citation: re.Match[str] | None) -> tuple[str, ...]:

@@ -101,7 +101,8 @@ def read_settings(path: str | None) -> dict[str, Any]:
         _put(tree, name, value, path)
     if "agents.profiles" in stored and "agents.active_profile" not in stored:
         _forget_default(tree["agents"])
-    for name, server in tree["mcp"]["servers"].items():
+    servers = tree["mcp"]["servers"]
+    for name, server in servers.items() if isinstance(servers, dict) else ():
         if isinstance(server, dict) and "tools" not in server:
             server["tools"] = declared(name)
     return tree
@@ -126,13 +127,15 @@ def _stored(path: str) -> Iterator[tuple[str, Any]]:
         if name in found:
             refuse(f"the setting {quote(name)} twice", path, expected="every setting once")
         found[name] = value
-    yield from sorted(_flat(found), key=lambda pair: pair[0].count("."))
+    yield from sorted(_flat(found, path), key=lambda pair: pair[0].count("."))
 
 
-def _flat(found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _flat(found: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]:
     """Yield the settings with `agents` and `mcp` objects opened to the names that are read."""
     for name, value in found.items():
-        if name in {"agents", "mcp"} and isinstance(value, dict):
+        if name in {"agents", "mcp"}:
+            if not isinstance(value, dict):
+                refuse(shown(value), path, field=name, expected="an object")
             yield from ((f"{name}.{inner}", setting) for inner, setting in value.items())
         else:
             yield name, value

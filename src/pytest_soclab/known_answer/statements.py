@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pytest_soclab.known_answer.inline import without_comments
+from pytest_soclab.known_answer.inline import BARE_UNDERSCORES, without_comments
 from pytest_soclab.known_answer.verdicts import UNKNOWN, is_verdict, one_spaced, read_verdict, word
 
 _MARKUP = str.maketrans("", "", "*`")
-_UNDERSCORES = re.compile(r"(?<!\w)_+|_+(?!\w)")
 _TOTALS = re.compile(r"^[^\S\n]*totals[^\S\n]*:", re.IGNORECASE | re.MULTILINE)
 _PART = re.compile(
     r"\s*(?:(?P<count>\d{1,9})\s+(?P<word>[a-z]+(?:\s+\([a-z]+\))?)|credited\s+(?P<credited>\d{1,9})\s+of\s+(?P<of>\d{1,9}))",
@@ -42,13 +42,22 @@ class Unreadable:
 
 def plain(source: str) -> str:
     """Return prose without emphasis, ticks and comments; line ends stay, so that lines can be counted."""
-    return _UNDERSCORES.sub("", without_comments(source).translate(_MARKUP)).replace("\u00a0", " ")
+    return BARE_UNDERSCORES.sub("", without_comments(source).translate(_MARKUP)).replace("\u00a0", " ")
 
 
 def totals_lines(source: str, line: int) -> list[Totals | Unreadable]:
     """Return every Totals line of a block of prose that starts at `line`."""
     text = plain(source)
-    return [_read(text, match, line + text.count("\n", 0, match.start())) for match in _TOTALS.finditer(text)]
+    return [_read(text, match, at) for match, at in _placed(_TOTALS, text, line)]
+
+
+def _placed(pattern: re.Pattern[str], text: str, line: int) -> Iterator[tuple[re.Match[str], int]]:
+    """Yield every match with its line, counting line ends once."""
+    counted = 0
+    for match in pattern.finditer(text):
+        line += text.count("\n", counted, match.start())
+        counted = match.start()
+        yield match, line
 
 
 def _read(text: str, start: re.Match[str], line: int) -> Totals | Unreadable:
@@ -57,7 +66,7 @@ def _read(text: str, start: re.Match[str], line: int) -> Totals | Unreadable:
     stated = [part for part in parts if part["credited"]]
     counts = {word(read_verdict(part["word"])): int(part["count"]) for part in counted}
     if not counts or len(counts) < len(counted) or len(stated) > 1 or not _END.match(text, end):
-        return Unreadable(one_spaced(text[start.start() :]), line)
+        return Unreadable(one_spaced(text[start.start() : start.start() + 500]), line)
     credited = (int(stated[0]["credited"]), int(stated[0]["of"])) if stated else None
     return Totals(counts, credited, line)
 
@@ -79,7 +88,7 @@ def _parts(text: str, at: int) -> tuple[list[re.Match[str]], int]:
 def beyond_counts(source: str, line: int) -> list[tuple[int, int]]:
     """Return every stated beyond-human count of a block of prose, each with its line."""
     text = plain(source)
-    return [(int(match[1]), line + text.count("\n", 0, match.start())) for match in _BEYOND.finditer(text)]
+    return [(int(match[1]), at) for match, at in _placed(_BEYOND, text, line)]
 
 
 def disagreements(totals: Totals, counted: dict[str, int], credited: int, items: int) -> list[str]:
