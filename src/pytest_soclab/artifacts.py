@@ -21,12 +21,15 @@ REPORT, SUMMARY = "report.html", "summary.md"
 
 
 class Artifacts:
-    """Writes into one folder; `trouble` is empty, or the sentence that says why nothing more is written."""
+    """Writes into one folder; `trouble` is empty, or the sentence that says why nothing more is written.
 
-    def __init__(self, folder: Path) -> None:
+    A `fresh` folder is cleared of an earlier session's files before the first write.
+    """
+
+    def __init__(self, folder: Path, *, fresh: bool = True) -> None:
         self.folder = folder
         self.trouble = ""
-        self._started = False
+        self._started = not fresh
 
     def append(self, trial: Mapping[str, Any], events: Sequence[Event]) -> None:
         """Write a finished trial's transcript and its line of `trials.jsonl`."""
