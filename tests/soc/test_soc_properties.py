@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -21,41 +20,60 @@ JSON = st.recursive(
 relaxed = settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@pytest.fixture(scope="module")
-def pool(prepared):
-    """Values that mean something: keys of every incident, enumerations, times, queries."""
-    keys = {key for p in prepared.values() for rows in p.base.tables.values() for key in rows}
-    more = [
-        "any",
-        "active",
-        "true_positive",
-        "duplicate",
-        "low",
-        "+1h",
-        "+99999999s",
-        "2026-03-02T09:00:00Z",
-        "a@b.example",
-    ]
-    more += ["0.0.0.0/0", "::/0", "user:alex.rivera", "a OR", '"', "*", "identity-compromise", "x" * 256]
-    return sorted(keys) + more
+MORE = [
+    "any",
+    "+1h",
+    "+99999999s",
+    "2026-03-02T09:00:00Z",
+    "a@b.example",
+    "0.0.0.0/0",
+    "::/0",
+    "user:alex.rivera",
+    "a OR",
+]
 
 
-def _plausible(draw, pool, tool):
-    scalar = st.sampled_from(pool) | st.integers(0, 60) | st.text(max_size=10)
-    value = scalar | st.lists(scalar, max_size=6) | JSON
-    value |= st.lists(st.fixed_dictionaries({"text": scalar, "evidence": st.lists(scalar, max_size=3)}), max_size=2)
-    fields = tool.arguments.model_fields
-    needed = [name for name in fields if fields[name].is_required()]
-    optional = draw(st.lists(st.sampled_from(sorted(fields)), max_size=3)) if fields else []
-    return {name: draw(scalar if fields[name].annotation is str else value) for name in {*needed, *optional}}
+def _texts(world, tool):
+    """Texts that mean something: mostly keys of the tool's own tables, else any key, else anything."""
+    own = [key for name, rows in world.tables.items() if name.startswith(tool.server) for key in rows]
+    every = [key for rows in world.tables.values() for key in rows]
+    return (
+        st.sampled_from(own or every)
+        | st.sampled_from([*every, *MORE, *world.charter.scope["address"]])
+        | st.text(max_size=8)
+    )
+
+
+def _fitting(schema, root, texts):
+    """A strategy of values that mostly fit a schema as pydantic writes it."""
+    if "$ref" in schema:
+        return _fitting(root["$defs"][schema["$ref"].rpartition("/")[2]], root, texts)
+    if "anyOf" in schema:
+        return st.one_of(*(_fitting(inner, root, texts) for inner in schema["anyOf"]))
+    if "enum" in schema:
+        return st.sampled_from(schema["enum"])
+    if schema.get("type") == "object":
+        return st.fixed_dictionaries({n: _fitting(inner, root, texts) for n, inner in schema["properties"].items()})
+    if schema.get("type") == "array":
+        return st.lists(_fitting(schema["items"], root, texts), min_size=schema.get("minItems", 0), max_size=4)
+    return {"integer": st.integers(0, 52), "null": st.none()}.get(schema.get("type"), texts)
+
+
+def _plausible(draw, world, tool):
+    texts, fields = _texts(world, tool), tool.schema.get("properties", {})
+    chosen = {
+        *tool.schema.get("required", []),
+        *draw(st.sets(st.sampled_from(sorted(fields)), max_size=3) if fields else st.just(())),
+    }
+    return {name: draw(_fitting(fields[name], tool.schema, texts)) for name in sorted(chosen)}
 
 
 @relaxed
 @given(data=st.data())
-def test_plausible_arguments_are_answered(data, pool, prepared):
+def test_plausible_arguments_are_answered(data, prepared):
     tool = registry().tools[data.draw(st.sampled_from(TOOLS))]
-    raw = _plausible(data.draw, pool, tool)
-    _check(tool, raw, prepared[data.draw(st.sampled_from(sorted(prepared)))])
+    chosen = prepared[data.draw(st.sampled_from(sorted(prepared)))]
+    _check(tool, _plausible(data.draw, chosen.base, tool), chosen)
 
 
 @relaxed
@@ -91,13 +109,13 @@ def _check_outcome(tool, raw, outcome, *, changed):
 
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_many_calls_on_a_fork_leave_the_base_alone(data, pool, prepared):
+def test_many_calls_on_a_fork_leave_the_base_alone(data, prepared):
     chosen = prepared[data.draw(st.sampled_from(sorted(prepared)))]
     base, world = chosen.base.snapshot(), chosen.world()
     for _ in range(data.draw(st.integers(1, 12))):
         tool = registry().tools[data.draw(st.sampled_from([name for name in TOOLS if registry().tools[name].change]))]
         try:
-            arguments = tool.arguments.model_validate(_plausible(data.draw, pool, tool))
+            arguments = tool.arguments.model_validate(_plausible(data.draw, world, tool))
         except ValidationError:
             continue
         tool.run(world, arguments)
