@@ -300,7 +300,7 @@ def after(step: Step, bench: Bench) -> None:
 def _forged(step: ForgeGrant, bench: Bench) -> str:
     import jwt
 
-    key = b"" if step.algorithm == "none" else b"a key that the attacker made up...."
+    key = None if step.algorithm == "none" else b"a key that the attacker made up...."
     until = bench.state.clock.now + LIFETIME
     return jwt.encode({"jti": "forged", "trial": bench.state.trial, "bound": "", "until": until}, key, step.algorithm)
 
