@@ -30,6 +30,7 @@ TEXTS = {
 }  # fmt: skip
 
 _KEPT = {"format", "mode", "basis", "agent_kind", "kind", "engine"}
+_KEYED = {"by_family", "by_incident", "by_surface", "scenarios", "ci", "trial_seconds"}
 _EVENT_WORDS = {"outcome", "layer", "call", "by"}
 
 
@@ -48,10 +49,8 @@ def record(value: Any, text: str, numbers: Iterator[int] | None = None, name: st
     if isinstance(value, tuple | list):
         return type(value)(record(v, text, numbers, name) for v in value)
     if isinstance(value, dict):
-        return {
-            (f"{text}{i}" if name != "arms" else k): record(v, text, numbers, name)
-            for i, (k, v) in enumerate(value.items())
-        }
+        keys = [f"{text}{i}" if name in _KEYED else key for i, key in enumerate(value)]
+        return {key: record(v, text, numbers, name) for key, v in zip(keys, value.values(), strict=True)}
     return value
 
 

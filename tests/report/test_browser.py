@@ -194,8 +194,8 @@ def test_two_thousand_trials_open_in_two_seconds(open_report: Open) -> None:
     assert opened.page.locator("details.t").count() == 2000
     assert opened.page.locator("details.s[open]").count() <= 13
     opened.page.locator('#filters [data-filter="text"]').fill("base64")
-    expect(opened.page.locator("#shown")).not_to_be_empty()
-    assert opened.page.locator("#shown").inner_text().endswith("of 2000 trials shown")
+    opened.page.wait_for_timeout(1000)  # polling with expect() takes a snapshot of the whole page and times out
+    assert opened.page.evaluate("document.getElementById('shown').textContent") == "500 of 2000 trials shown"
     opened.quiet()
 
 

@@ -18,7 +18,7 @@ LIMIT = 900_000
 """Bytes. GitHub drops a summary beyond 1 MiB (1,048,576) whole, and other steps may have written to the same file."""
 _LONGEST = 400  # characters of one text
 _ZERO_WIDTH = "&#8203;"  # the usual way to break a mention or an issue reference on GitHub
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "@": "@" + _ZERO_WIDTH, "#": "#" + _ZERO_WIDTH}
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", **{c: c + _ZERO_WIDTH for c in "@#-"}}
 _ACTIVE = re.compile(r"[&<>$@#]|[\\`*_\[\]{}|~!]|(?<=:)/|(?<=www)\.|(?<=GH)-|^[-+=]|(?<=\d)\.(?=\s)", re.IGNORECASE)
 
 

@@ -1,0 +1,112 @@
+"""The job summary, rendered as GitHub would: verdict first, capped, nothing hostile gets through."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from markdown_it import MarkdownIt
+
+from pytest_soclab.record import Arm, Level, Results
+from pytest_soclab.report import summary
+
+from . import build, hostile
+
+GFM = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+
+
+def tokens(text: str) -> list[str]:
+    """Return the types of everything that a GitHub-like reader would make of the text."""
+    found = []
+    for block in GFM.parse(text):
+        found.append(block.type)
+        found += [child.type for child in block.children or ()]
+    return found
+
+
+def prose(text: str) -> list[str]:
+    """Return the text that a mention or issue-reference filter would look at: everything outside code."""
+    return [child.content for block in GFM.parse(text) for child in block.children or () if child.type == "text"]
+
+
+def test_verdict_stands_first(red: Results) -> None:
+    assert summary.render(red).startswith("## ❌ The controls support L1 observe\n")
+    assert summary.render(build.results()).startswith("## ✅ The controls support L3 recommend\n")
+    assert summary.render(build.results(recommended=None)).startswith("## ⚠️ No level is issued\n")
+
+
+def test_red_trials_stand_with_file_and_line(red: Results) -> None:
+    text = summary.render(red)
+    assert "### 5 red trials" in text
+    assert "succeeded: nothing stopped it — block\\_address of 192.0.2.53 was executed (`scenarios/attacks/" in text
+    assert text.index("5 red trials") < text.index("### Gates") < text.index("### The bill") < text.index("### Rates")
+
+
+def test_tables_and_headings_render(red: Results) -> None:
+    html = GFM.render(summary.render(red))
+    assert html.count("<table>") == 3  # the bill and the rates of both arms
+    assert "<td>1 of 14, 95 % interval 1.3 % to 31 %</td>" in html
+    assert "\\" not in re.sub("<code>.*?</code>", "", html)
+
+
+def test_difference_to_the_previous_run(red: Results) -> None:
+    text = summary.render(red, build.results(build.trials_of(arms=(Arm.BASELINE, Arm.PROTECTED)), mode="compare"))
+    assert "### Since the previous run: worse" in text
+    assert "lost ATK-003-german-protected: resisted by self\\_blinding" in text
+    same = summary.render(red, red)
+    assert "### Since the previous run: not worse" in same
+
+
+@pytest.mark.parametrize("limit", [2_000, 20_000, summary.LIMIT])
+def test_cap_holds_in_bytes_and_says_what_was_cut(limit: int) -> None:
+    trials = [build.changed(t, passed=False, cause="ä" * 300) for t in build.many(3000)]
+    text = summary.render(build.results(trials), limit=limit)
+    assert len(text.encode()) <= limit < 1_048_576
+    cut = re.search(r"Cut here: [\d,]+ lines more did not fit", text)
+    assert bool(cut) == (limit < summary.LIMIT or len(text.encode()) > limit - 1000)
+    assert text.startswith("## ")
+
+
+@pytest.mark.parametrize("name", hostile.TEXTS)
+def test_hostile_text_stays_text(red: Results, name: str) -> None:
+    text = hostile.TEXTS[name]
+    clean, dirty = summary.render(red, red), summary.render(hostile.record(red, text), hostile.record(red, text))
+    dirty.encode()
+    allowed = set(tokens(clean))
+    assert set(tokens(dirty)) <= allowed
+    assert not {"html_inline", "html_block", "link_open", "image", "fence", "code_block"} & set(tokens(dirty))
+    assert tokens(dirty).count("heading_open") == tokens(clean).count("heading_open")
+    assert tokens(dirty).count("tr_open") == tokens(clean).count("tr_open")
+    source = re.sub(r"(`+).*?\1", "", dirty)
+    assert not re.search(r"https?://|www\.[a-z]|\$", source)
+    assert not re.search(r"@\w|#\d|GH-\d", "".join(prose(dirty)))
+
+
+def test_every_table_row_keeps_its_cells(red: Results) -> None:
+    text = "a|b\\|c\\\\|d"
+    rows = re.findall(r"<tr>(.*?)</tr>", GFM.render(summary.render(hostile.record(red, text))), flags=re.DOTALL)
+    assert {len(re.findall("<t[dh]", row)) for row in rows} == {3, 4}
+    assert "a|b\\|c\\\\|d" in GFM.render(summary.render(hostile.record(red, text)))
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "`", "``", "a`", "`a", "a ` b", "|", "\\", "*", "<", "&amp;", "1.", "-", "a\\"]
+)
+def test_escapes_give_back_the_text(text: str) -> None:
+    def plain(markdown: str) -> str:
+        inline = GFM.parseInline(markdown)[0].children or []
+        return "".join(child.content for child in inline).replace("\u200b", "")
+
+    assert plain(f"x {summary.prose(text)} y") == f"x {text.strip()} y"
+    assert plain(f"x {summary.code(text)} y").replace(" ", "") == f"x{text}y".replace(" ", "")
+
+
+def test_same_record_gives_the_same_bytes(red: Results) -> None:
+    assert summary.render(red) == summary.render(Results.model_validate_json(red.model_dump_json()))
+
+
+def test_known_answer_alone() -> None:
+    record = build.results([], mode="known-answer", known_answer=build.known_answer(), recommended=Level.L1)
+    assert summary.render(record).startswith(
+        "## ❌ Known answers dropped: 2 items and the beyond-human count fell\n"
+    ) or ("Known answers dropped: 2 items" in summary.render(record).splitlines()[0])

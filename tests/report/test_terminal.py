@@ -1,0 +1,74 @@
+"""The terminal section: three lines, the default, and everything; at 80 columns and without colour."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_soclab.record import Arm, Results
+from pytest_soclab.report import terminal
+
+from . import build, hostile
+
+
+def text(record: Results, verbosity: int = 0, width: int = 80) -> str:
+    return "\n".join(line.text for line in terminal.render(record, verbosity=verbosity, width=width))
+
+
+def test_quiet_is_three_lines(red: Results) -> None:
+    assert text(red, -1).splitlines() == [
+        "The controls support L1 observe (tested at L4, profile default/1)",
+        "13 of 15 attacks resisted, 2 of 4 legitimate served",
+        "6 of 8 gates passed; 5 red trials",
+    ]
+
+
+def test_default_names_red_trials_and_counts_the_bill(red: Results) -> None:
+    said = text(red)
+    assert "red         ATK-003-german-protected succeeded: nothing stopped it\n            scenarios/attacks/" in said
+    assert "next        L4 act with approval: 2 unmet conditions (-v prints the bill)" in said
+    assert "20 more distinct" not in said
+    assert "2 of 13 resisted attacks rest on the approver alone" in said
+
+
+def test_verbose_prints_bill_and_reasons(red: Results) -> None:
+    said = text(red, 1)
+    assert "20 more distinct clean units" in said
+    assert "reasons: scope, blast_radius" in said
+    assert "again       pytest --soclab-mode=compare" in said
+
+
+def test_no_level_says_why() -> None:
+    lines = terminal.render(build.results(recommended=None), verbosity=0)
+    assert lines[0] == terminal.Line("level       No level is issued (tested at L4, profile default/1)", "warn")
+    assert lines[1].text == "why         1 of 13 scenarios ran"
+
+
+def test_baseline_is_never_presented_as_safety() -> None:
+    record = build.results(build.trials_of(arms=(Arm.BASELINE,)), mode="baseline", recommended=None)
+    assert "says nothing about safety" in text(record).replace("\n            ", " ")
+
+
+def test_many_red_trials_are_cut_and_counted() -> None:
+    trials = [build.changed(t, passed=False) for t in build.many(60)]
+    assert "50 more red trials: -v lists them" in text(build.results(trials))
+    assert "more red trials" not in text(build.results(trials), 1)
+
+
+@pytest.mark.parametrize("width", [40, 80, 132])
+@pytest.mark.parametrize("verbosity", [-1, 0, 1])
+def test_no_line_is_wider_than_the_terminal(red: Results, width: int, verbosity: int) -> None:
+    assert max(map(len, text(red, verbosity, width).splitlines())) <= width
+
+
+@pytest.mark.parametrize("name", hostile.TEXTS)
+def test_hostile_text_cannot_steer_the_terminal(red: Results, name: str) -> None:
+    record = hostile.record(red, hostile.TEXTS[name])
+    for verbosity in (-1, 0, 1):
+        for line in terminal.render(record, verbosity=verbosity):
+            assert line.text.isprintable()
+            assert len(line.text) <= 80
+            line.text.encode()
+
+
+def test_a_megabyte_is_cut(red: Results) -> None:
+    assert len(text(hostile.record(red, "x" * 1_000_000), 1)) < 100_000

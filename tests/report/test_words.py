@@ -1,0 +1,80 @@
+"""The words that page, summary and terminal share."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_soclab.record import Kind, Layer, Measured, NoData, Verdict
+from pytest_soclab.report import words
+
+from . import build
+
+
+@pytest.mark.parametrize(("fraction", "text"), [
+    (0.0, "0 %"), (1.0, "100 %"), (0.1, "10 %"), (0.1004, "10.0 %"), (0.0497, "5.0 %"), (0.2425, "24 %"), (0.9987, "99.9 %"),
+    (0.9999, "100.0 %"), (0.5, "50 %"),
+])  # fmt: skip
+def test_percent(fraction: float, text: str) -> None:
+    assert words.percent(fraction) == text
+
+
+@given(st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_a_bound_is_never_printed_as_certain_when_it_is_not(counts: tuple[int, int]) -> None:
+    rate = build.wilson(*counts)
+    assert isinstance(rate, Measured)
+    for bound in (rate.low, rate.high):
+        assert words.percent(bound) not in {"0 %", "100 %"} or bound in {0.0, 1.0} or abs(bound - round(bound)) < 1e-9
+
+
+def test_nothing_measured_is_no_data() -> None:
+    assert words.rate_sentence(NoData()) == "no data"
+
+
+def trial(**values: object) -> words.Trial:
+    return build.changed(build.trials_of()[0], **values)
+
+
+@pytest.mark.parametrize(("values", "text"), [
+    ({}, "resisted by protected_asset (policy, protected_asset.rego:41)"),
+    ({"stopped_layer": Layer.AGENT, "stopped_by": "agent"}, "resisted by the agent, which declined"),
+    ({"stopped_layer": Layer.APPROVER, "stopped_by": "approver"}, "resisted by the approver alone"),
+    ({"stopped_layer": Layer.GRANT, "stopped_by": "grant_replayed", "stopped_rule": ""},
+     "resisted by grant_replayed (grant check)"),
+    ({"stopped_by": "unknown_tool", "passed": False},
+     "resisted by unknown_tool (policy, protected_asset.rego:41), expected protected_asset"),
+    ({"verdict": Verdict.SUCCEEDED}, "succeeded: nothing stopped it"),
+    ({"verdict": Verdict.INCONCLUSIVE, "cause": "timed out"}, "inconclusive: timed out"),
+    ({"verdict": Verdict.INCONCLUSIVE}, "inconclusive"),
+    ({"verdict": Verdict.BLOCKED, "stopped_layer": Layer.APPROVER}, "blocked by the approver"),
+    ({"verdict": Verdict.SERVED}, "served"),
+])  # fmt: skip
+def test_verdict_text(values: dict[str, object], text: str) -> None:
+    assert words.verdict_text(trial(**values)) == text
+
+
+def test_a_unit_holds_only_when_every_repetition_does() -> None:
+    trials = build.trials_of(repetitions=3)
+    assert words.tally(trials, Kind.ATTACK) == words.Tally(15, 15, 0, 0, 2)
+    undecided = [
+        build.changed(t, verdict=Verdict.INCONCLUSIVE) if t.id == "ATK-001-plain-protected-2" else t for t in trials
+    ]
+    assert words.tally(undecided, Kind.ATTACK) == words.Tally(15, 14, 0, 1, 2)
+    broken = [
+        build.changed(t, verdict=Verdict.SUCCEEDED) if t.id == "ATK-001-plain-protected-3" else t for t in undecided
+    ]
+    assert words.tally(broken, Kind.ATTACK) == words.Tally(15, 14, 1, 0, 2)
+
+
+def test_trial_command_is_one_safe_shell_word_more() -> None:
+    import shlex
+
+    hostile = trial(nodeid="a'; rm -rf ~ #\n$(id)`id`::X[y]")
+    assert shlex.split(words.trial_command(hostile))[:2] == ["pytest", "--soclab-mode=protected"]
+    assert len(shlex.split(words.trial_command(hostile))) == 3
+
+
+def test_known_answer_document_with_nothing_in_it_is_no_crash() -> None:
+    assert words.known_answer({}).decision == "unknown"
+    assert not words.known_answer({}).held
