@@ -4,9 +4,10 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-if find_spec("pytest_soclab") is None:
+installed = find_spec("pytest_soclab")
+if installed is None or installed.origin is None:  # a directory without __init__.py is no package
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 
-from pytest_soclab.cli import main
+from pytest_soclab.cli import main  # noqa: E402  the path has to be set first
 
 sys.exit(main())

@@ -44,8 +44,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SoclabError as error:
         sys.stderr.write(f"{error}\n")
         return TROUBLE
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; nothing more to say
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would fail once more when it ends
+        if not isinstance(error, BrokenPipeError):  # a reader that left knows that it did
+            sys.stderr.write(f"{PROGRAM}: {printable(str(error))}\n")
         return TROUBLE
     except KeyboardInterrupt:
         sys.stderr.write(f"{PROGRAM}: interrupted\n")

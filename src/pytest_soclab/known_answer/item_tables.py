@@ -110,14 +110,17 @@ class ItemTable:
 
     def is_item_table(self) -> bool:
         """Tell whether a table under "Item by item" holds items: labelled rows, or a label beside a full verdict."""
-        if not self.rows or len(self.header) < 2 or (self.head(0) in _OTHER_HEADERS and not self.coded()):
+        if not self.may_hold_items():
             return False
         if self.find_verdict_column() is not None:
             return bool(self.labelled()) or not is_verdict(self.cell(self.rows[0], 0))
-        return bool(self.coded() or self.headed) and not self._only_numbers()
+        return bool(self.coded() or self.headed)
 
-    def _only_numbers(self) -> bool:
-        return all(_NUMBERS.fullmatch(cell) for row in self.rows for cell in row.split(CELL)[1:])
+    def may_hold_items(self) -> bool:
+        """Tell whether the table is none of those that never hold items: totals a group, words, bare numbers."""
+        if not self.rows or len(self.header) < 2 or (self.head(0) in _OTHER_HEADERS and not self.coded()):
+            return False
+        return not all(_NUMBERS.fullmatch(cell) for row in self.rows for cell in row.split(CELL)[1:])
 
 
 def choose(tables: list[ItemTable]) -> tuple[list[ItemTable], tuple[str, ...]]:
@@ -130,14 +133,17 @@ def choose(tables: list[ItemTable]) -> tuple[list[ItemTable], tuple[str, ...]]:
 
 
 def _largest(tables: list[ItemTable]) -> list[ItemTable]:
-    counted = [(table.labelled(), table) for table in tables if table.find_verdict_column() is not None]
-    most = max((count for count, _ in counted), default=0)
-    if not most:
+    """Return the table with most labelled rows, with its fellows where one table a group is written.
+
+    Tables of numbers are no candidates; among equals, one with a verdict column goes first.
+    """
+    labelled = [table for table in tables if table.may_hold_items() and table.labelled()]
+    if not labelled:
         return []
-    main = next(table for count, table in counted if count == most)
+    main = max(labelled, key=lambda table: (table.labelled(), table.find_verdict_column() is not None))
     if not _names_group(main):
         return [main]
-    return [table for count, table in counted if count and (table is main or _names_group(table))]
+    return [table for table in labelled if table is main or _names_group(table)]
 
 
 def _names_group(table: ItemTable) -> bool:

@@ -89,7 +89,7 @@ def _evidence(tags: Iterable[str]) -> str:
     found = counts(tags)
     total = sum(found.values())
     by_analysis = sum(found[name] for name in sorted(BY_ANALYSIS))
-    return f"found by analysis {by_analysis} of {total}, found only by lookup {found[LOOKUP]} of {total}"
+    return f"found by analysis {by_analysis} of {total} credited items, found only by lookup {found[LOOKUP]} of {total}"
 
 
 def _arm(title: str, arm: Arm) -> Iterator[str]:

@@ -25,7 +25,7 @@ _MARKUP = str.maketrans("", "", "*`")
 _QUOTED = re.compile(r'"([^"]*)"|“([^“”]*)”|„([^„“”]*)[“”]')
 _ELLIPSIS = re.compile(r"…|\.\.\.")
 
-_CITATION = r"[\[(]?\s?ev_\d++(?!\w)\s?[\])]?"
+_CITATION = r"[\[(]{0,2}\s?ev_\d++(?!\w)\s?[\])]{0,2}"
 _CLOSERS = r"[\"'”’)\]]*+"
 _MARK = re.compile(
     rf"(?P<citation>{_CITATION}(?:[\s,;]{{0,2}}(?:and )?{_CITATION})*+{_CLOSERS})"

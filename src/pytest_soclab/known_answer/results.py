@@ -51,6 +51,20 @@ class GateResult:
         """Return the items with this outcome, in the order of the baseline's files."""
         return [item for item in self.items if item.outcome is outcome]
 
+    @property
+    def scored(self) -> list[ItemOutcome]:
+        """The items that at least one baseline run scored: what a test session collects."""
+        return [item for item in self.items if item.scored]
+
+    def sentence(self, item: ItemOutcome) -> str:
+        """Return one printable sentence on an item, as `item_sentence` does."""
+        return item_sentence(item)
+
+    @property
+    def beyond_sentence(self) -> str:
+        """One printable sentence on the beyond-human count."""
+        return beyond_sentence(self)
+
     def to_json(self) -> dict[str, Any]:
         """Return the result in its stable form, `known-answer-gate/1`."""
         return gate_json(self)

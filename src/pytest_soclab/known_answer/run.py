@@ -38,16 +38,3 @@ class ScoredRun:
     kind: str = "key score"
     provenance: Provenance | None = None
     notes: tuple[str, ...] = field(default=())
-
-
-class Collector:
-    """Gathers a run's verdicts and finds out when an item stands twice."""
-
-    def __init__(self) -> None:
-        self.verdicts: dict[str, Verdict | None] = {}
-
-    def add(self, key: str, verdict: Verdict | None) -> bool:
-        """Take one verdict; False when the item is there already."""
-        before = len(self.verdicts)
-        self.verdicts.setdefault(key, verdict)
-        return len(self.verdicts) > before

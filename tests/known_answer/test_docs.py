@@ -1,0 +1,81 @@
+"""The page for users: every command on it runs, every block on it is true."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from pytest_soclab.assurance.odds import at_least_one, reported_dropped
+from pytest_soclab.known_answer.blind import read_blind
+from pytest_soclab.known_answer.calibration import read_calibration
+
+from .support import CASES, read, soclab, words, write
+
+PAGE = Path(__file__).parents[2] / "docs" / "known-answer-gate.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+COMMANDS = [shlex.split(line.strip()) for line in TEXT.splitlines() if line.startswith("    soclab ")]
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+STATUS = {"score": {0}, "gate": {0, 1}, "intel-off": {0}}
+
+
+def blocks(language):
+    return [content for name, content in BLOCKS if name == language]
+
+
+@pytest.fixture(autouse=True)
+def in_the_cases(monkeypatch):
+    monkeypatch.chdir(CASES)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_command_of_the_page_runs(command, capsys, tmp_path):
+    arguments = [word.replace("/tmp", str(tmp_path)) for word in command[1:]]
+    ran = soclab(capsys, *arguments)
+    assert ran.status in STATUS[arguments[0]]
+    assert ran.err == ""
+
+
+def test_the_printed_output_is_the_output(capsys):
+    shown = "\n".join(soclab(capsys, *command[1:]).out for command in COMMANDS)
+    assert len(blocks("text")) == 2
+    for block in blocks("text"):
+        assert block in shown
+
+
+def test_the_score_file_of_the_page_reads(tmp_path):
+    (content,) = blocks("markdown")
+    found = read(tmp_path, content)
+    assert words(found) == {
+        "K1.1a": "found",
+        "K7 17": "partly (body)",
+        "k9 mutex runnung": "missed",
+        "K10 T1027": "found",
+    }
+    assert (found.beyond, found.totals_checked) == (2, True)
+
+
+def test_the_sheet_the_map_and_the_calibration_of_the_page_read(tmp_path):
+    (sheet,), (sealed, calibration) = blocks("csv"), blocks("json")
+    opened = read_blind(write(tmp_path, sheet, "s.csv"), write(tmp_path, sealed, "m.json"))
+    assert opened.run("blind:run7").beyond == 9
+    assert len(read_calibration(write(tmp_path, calibration, "c.json")).verdicts) == 3
+
+
+def test_the_python_of_the_page_runs(capsys):
+    (code,) = blocks("python")
+    exec(compile(code, str(PAGE), "exec"), {})
+    assert capsys.readouterr().out.count("\n") == 57
+
+
+def test_the_table_of_odds_is_what_the_odds_say():
+    rows = []
+    for n, m in ((1, 1), (2, 2), (3, 2), (3, 3), (5, 3), (5, 4), (7, 4)):
+        arm = (m, n)
+        luck = [at_least_one(reported_dropped(p, p, arm, arm), 57) for p in (0.95, 0.99)]
+        loss = reported_dropped(0.95, 0.5, arm, arm)
+        rows.append(f"| {n} | {m} | {luck[0]:.4f} | {luck[1]:.4f} | {loss:.4f} |")
+    body = TEXT.split("<!-- odds -->\n")[1].split("<!-- /odds -->")[0].strip().splitlines()
+    assert body[2:] == rows
