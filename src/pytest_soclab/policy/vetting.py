@@ -51,7 +51,7 @@ def vet(modules: Sequence[Module], works: Works) -> list[Fault]:
         faults += _strings(module)
         for statement in module.rules:
             faults += _names(module, statement, scope, works)
-            faults += _everies(module, statement)
+            faults += _everies(module, statement, scope.names[module.package])
     return faults
 
 
@@ -110,16 +110,22 @@ def _canonical(literal: str) -> bool:
         return False
 
 
-def _everies(module: Module, statement: Statement) -> Iterator[Fault]:
-    """Yield a fault for each `not` (taken for true) and `some` (taken for false) in the body of an `every`."""
+def _everies(module: Module, statement: Statement, own: set[str]) -> Iterator[Fault]:
+    """Yield a fault for what regopy 1.5.2 misreads in the body of an `every`.
+
+    A `not` there is taken for true, a `some` for false, and so is iteration by a free index (`xs[i]`).
+    """
+    known = own | _declared_names(statement) | set(module.imports)
     for at, token in enumerate(statement.tokens):
         if token.text == "every" and token.kind == "name":
-            for inner in _body(statement.tokens, at):
-                if inner.kind == "name" and inner.text in ("not", "some"):
-                    yield Fault(
-                        f"found `{inner.text}` inside `every`, which this engine reads otherwise than OPA", module.file,
-                        inner.line, remedy="put the condition into a function and call that, or use the server engine",
-                    )  # fmt: skip
+            body = _body(statement.tokens, at)
+            free = [index for index in _indexes(body) if index.text not in known]
+            for inner in [*free, *(t for t in body if t.kind == "name" and t.text in ("not", "some"))]:
+                what = f"the free index [{inner.text}]" if inner in free else f"`{inner.text}`"
+                yield Fault(
+                    f"found {what} inside `every`, which this engine reads otherwise than OPA", module.file, inner.line,
+                    remedy="put the condition into a function and call that, or use the server engine",
+                )  # fmt: skip
 
 
 def _body(every: Sequence[Token], at: int) -> Sequence[Token]:
@@ -198,17 +204,25 @@ def _resolve(module: Module, path: str, scope: _Scope) -> str:
 
 
 def _bound(statement: Statement) -> set[str]:
-    """Return the names that a statement binds: arguments, `some`, `every`, `:=`, `=`, and `[name]` as an index."""
+    """Return the names that a statement binds: those it declares, and `[name]` as an index."""
+    return _declared_names(statement) | {index.text for index in _indexes(statement.tokens)}
+
+
+def _declared_names(statement: Statement) -> set[str]:
+    """Return the names that a statement binds by a word or sign: arguments, `some`, `every`, `:=`, `=`."""
     bound = {"_"} | {token.text for token in _head_arguments(statement) or () if token.kind == "name"}
     for at, token in enumerate(statement.tokens):
         if token.text in ("some", "every"):
             bound |= _declared(statement.tokens, at)
         elif token.text in (":=", "="):
             bound |= _assigned(statement.tokens, at)
-        elif token.text == "[" and token.glued:
-            index = _between(statement.tokens, at)
-            bound |= {index[0].text} if len(index) == 1 and index[0].kind == "name" else set()
     return bound
+
+
+def _indexes(every: Sequence[Token]) -> list[Token]:
+    """Return the names that stand alone as an index: `i` in `xs[i]`."""
+    inside = [_between(every, at) for at, token in enumerate(every) if token.text == "[" and token.glued]
+    return [index[0] for index in inside if len(index) == 1 and index[0].kind == "name"]
 
 
 def _declared(every: Sequence[Token], at: int) -> set[str]:
