@@ -106,6 +106,7 @@ class ScenarioItem(pytest.Function):
 
     def __init__(self, *, lab: Lab, spec: Spec, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        state.settle_id(self)
         self.lab = lab
         self.spec = spec
         self.record: dict[str, Any] | None = None

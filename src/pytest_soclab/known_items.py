@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_soclab import state
 from pytest_soclab.errors import UsageError, printable
 from pytest_soclab.known_answer.results import GateResult, beyond_sentence, item_sentence
 from pytest_soclab.known_answer.session import GateRequest, run_gate
@@ -80,6 +81,7 @@ class KnownAnswerItem(pytest.Item):
 
     def __init__(self, *, outcome: Outcome, sentence: str, key: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        state.settle_id(self)
         self.outcome = outcome
         self.sentence = sentence
         self.key = key

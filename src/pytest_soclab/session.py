@@ -42,7 +42,7 @@ def activate(config: pytest.Config) -> None:
             made.append(_usage(lambda: _lab(config, settings)))
         return made[0]
 
-    marks: set[str] = set()
+    marks = {line.partition(":")[0] for line in state.MARKERS}
 
     def mark(name: str) -> None:
         if name not in marks:
@@ -66,7 +66,6 @@ def prepare(config: pytest.Config) -> None:
         config.args[:] = [*named, own] if explicit else [own]
     if _usage(lambda: known_items.wanted(settings)):
         config.stash[state.GATE] = _usage(lambda: known_items.gate_of(settings))
-        config.stash[state.MARKS]("known_answer")
     if _distributes(config) and (settings.policies or settings.opa_url or settings.opa_binary):
         _usage(lambda: _try_policy(settings))
 
