@@ -32,7 +32,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
-    """What happens without one deny rule: the trials with a call that it then allows, and those that miss their reason."""
+    """What happens without one deny rule: trials with a call that is then allowed, and trials that miss their reason."""
 
     reason: str
     opened: Sequence[str]
