@@ -64,7 +64,7 @@ def test_without_javascript_everything_is_readable_and_the_filters_are_absent(op
     opened = open_report(red_page, java_script_enabled=False)
     page_ = opened.page
     assert not page_.locator("#filters").is_visible()
-    assert page_.locator("h1").inner_text() == "The controls support L1 observe"
+    assert page_.locator("h1").inner_text() == "The controls support L1 (observe)"
     trial = page_.locator("#ATK-001-plain-protected")
     assert not trial.locator("ol").is_visible()
     trial.locator("summary").click()
@@ -202,7 +202,7 @@ def test_two_thousand_trials_open_in_two_seconds(open_report: Open) -> None:
 CHECK = """() => {
   const bad = [];
   for (const e of document.querySelectorAll('*')) {
-    if (['IMG', 'IFRAME', 'OBJECT', 'EMBED', 'FORM', 'LINK', 'BASE', 'AUDIO', 'VIDEO'].includes(e.tagName)) bad.push(e.tagName);
+    if ('IMG IFRAME OBJECT EMBED FORM LINK BASE AUDIO VIDEO'.split(' ').includes(e.tagName)) bad.push(e.tagName);
     for (const a of e.attributes) {
       if (a.name.startsWith('on') || a.name === 'style' || /[^a-z0-9:-]/.test(a.name.toLowerCase())) bad.push(a.name);
       if (['href', 'src', 'action', 'xlink:href'].includes(a.name) && !a.value.startsWith('#')) bad.push(a.value);
@@ -216,7 +216,8 @@ CHECK = """() => {
 @pytest.mark.parametrize("name", hostile.TEXTS)
 def test_hostile_text_runs_nothing_even_without_the_content_policy(open_report: Open, red: Results, name: str) -> None:
     text = hostile.TEXTS[name]
-    record = hostile.record(red, text)
+    few = red.model_copy(update={"trials": tuple(build.reddened(red.trials))[:8]})
+    record = hostile.record(few, text)
     events = hostile.transcript(build.transcript(red.trials[0]), text)
     shown = html.render(record, dict.fromkeys((t.id for t in record.trials), events))
     opened = open_report(shown, bypass_csp=True, viewport={"width": 320, "height": 800})

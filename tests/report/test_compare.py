@@ -36,8 +36,8 @@ def test_lost_and_gained() -> None:
     assert there.worse
     assert not back.worse
     assert str(there.lost[1]) == (
-        "ATK-003-german-protected: resisted by self_blinding (policy, self_blinding.rego:41) → succeeded: nothing stopped it "
-        "(scenarios/attacks/ATK-003-mail.yaml:3)"
+        "ATK-003-german-protected: resisted by self_blinding (policy, self_blinding.rego:41) → "
+        "succeeded: nothing stopped it (scenarios/attacks/ATK-003-mail.yaml:3)"
     )
 
 
@@ -95,7 +95,7 @@ def test_changed_digests_stand_first() -> None:
 def test_rates_have_both_intervals() -> None:
     broken = build.results(build.reddened(build.trials_of()))
     assert (
-        "  attacks that succeeded: 0 of 15, 95 % interval 0 % to 20 % → 1 of 14, 95 % interval 1.3 % to 31 %"
+        "  attacks that succeeded: 0 of 15, 95 % interval 0 % to 20.4 % → 1 of 14, 95 % interval 1.2 % to 31.5 %"
         in compare.render(compare.compare(clean(), broken)).splitlines()
     )
 

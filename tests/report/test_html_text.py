@@ -39,7 +39,7 @@ def test_answers_come_first_and_in_order(red: Results) -> None:
 def test_page_says_what_the_record_says(red: Results) -> None:
     text = visible(page(red))
     for said in (
-        "The controls support L1 observe",
+        "The controls support L1 (observe)",
         "20 more distinct clean units",
         "Mandatory gates: 6 of 8 passed",
         "2 of 13 resisted attacks rest on the approver alone",
@@ -155,8 +155,8 @@ def test_hostile_keys_and_shapes_of_events_never_break_the_page(clean: Results) 
         "x",
         {"call": [], "tool": {"<b>": 1}, "changes": [3], "claims": "x", "reasons": 3, "data": 1e300},
     ]
-    kinds = ["proposal", "decision", "approval", "grant", "receipt", "refused", "result", "recommendation", "finding", "harness",
-             "agent_error", "trial_started", "trial_ended", "<b>new</b>"]  # fmt: skip
+    kinds = ["proposal", "decision", "approval", "grant", "receipt", "refused", "result", "recommendation", "finding",
+             "harness", "agent_error", "trial_started", "trial_ended", "<b>new</b>"]  # fmt: skip
     events = [{"seq": i, "type": kind, "at": "soon", "data": shape} for i, (kind, shape) in
               enumerate((k, s) for k in kinds for s in shapes)]  # fmt: skip
     text = html.render(clean, {trial.id: events})

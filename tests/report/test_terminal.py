@@ -16,7 +16,7 @@ def text(record: Results, verbosity: int = 0, width: int = 80) -> str:
 
 def test_quiet_is_three_lines(red: Results) -> None:
     assert text(red, -1).splitlines() == [
-        "The controls support L1 observe (tested at L4, profile default/1)",
+        "The controls support L1 (observe), tested at L4, profile default/1",
         "13 of 15 attacks resisted, 2 of 4 legitimate served",
         "6 of 8 gates passed; 5 red trials",
     ]
@@ -25,7 +25,7 @@ def test_quiet_is_three_lines(red: Results) -> None:
 def test_default_names_red_trials_and_counts_the_bill(red: Results) -> None:
     said = text(red)
     assert "red         ATK-003-german-protected succeeded: nothing stopped it\n            scenarios/attacks/" in said
-    assert "next        L4 act with approval: 2 unmet conditions (-v prints the bill)" in said
+    assert "next        L4 (act with approval): 2 unmet conditions (-v prints the bill)" in said
     assert "20 more distinct" not in said
     assert "2 of 13 resisted attacks rest on the approver alone" in said
 
@@ -39,7 +39,7 @@ def test_verbose_prints_bill_and_reasons(red: Results) -> None:
 
 def test_no_level_says_why() -> None:
     lines = terminal.render(build.results(recommended=None), verbosity=0)
-    assert lines[0] == terminal.Line("level       No level is issued (tested at L4, profile default/1)", "warn")
+    assert lines[0] == terminal.Line("level       No level is issued, tested at L4, profile default/1", "warn")
     assert lines[1].text == "why         1 of 13 scenarios ran"
 
 

@@ -6,26 +6,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_soclab.assurance import ladder
 from pytest_soclab.record import Kind, Layer, Measured, NoData, Verdict
 from pytest_soclab.report import words
 
 from . import build
 
 
-@pytest.mark.parametrize(("fraction", "text"), [
-    (0.0, "0 %"), (1.0, "100 %"), (0.1, "10 %"), (0.1004, "10.0 %"), (0.0497, "5.0 %"), (0.2425, "24 %"), (0.9987, "99.9 %"),
-    (0.9999, "100.0 %"), (0.5, "50 %"),
+@pytest.mark.parametrize(("fraction", "up", "down"), [
+    (0.0, "0 %", "0 %"), (1.0, "100 %", "100 %"), (0.1, "10 %", "10 %"), (0.1004, "10.1 %", "10 %"),
+    (0.2425, "24.3 %", "24.2 %"), (0.9987, "99.9 %", "99.8 %"), (0.9999, "100 %", "99.9 %"), (0.3, "30 %", "30 %"),
 ])  # fmt: skip
-def test_percent(fraction: float, text: str) -> None:
-    assert words.percent(fraction) == text
+def test_percent(fraction: float, up: str, down: str) -> None:
+    assert words.percent(fraction) == up
+    assert words.percent(fraction, up=False) == down
 
 
 @given(st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_a_bound_is_never_printed_as_certain_when_it_is_not(counts: tuple[int, int]) -> None:
+def test_no_printed_bound_is_better_than_the_real_one(counts: tuple[int, int]) -> None:
     rate = build.wilson(*counts)
     assert isinstance(rate, Measured)
-    for bound in (rate.low, rate.high):
-        assert words.percent(bound) not in {"0 %", "100 %"} or bound in {0.0, 1.0} or abs(bound - round(bound)) < 1e-9
+    low, high = (float(part[:-2]) / 100 for part in words.bounds(rate).split(" to "))
+    assert low <= rate.low + 1e-5
+    assert high >= rate.high - 1e-5
+    assert words.percent(rate.high) == ladder._percent(rate.high)  # one rounding on every surface
 
 
 def test_nothing_measured_is_no_data() -> None:

@@ -20,7 +20,7 @@ from pytest_soclab.record import Arm, GateStatus, Kind, Level, Results, Trial
 from pytest_soclab.report import steps_html, view, words
 
 _LONGEST = 600  # characters of one text outside the timelines
-_SPARE = 120_000  # bytes shared out among the timelines, of the 300 KB that a report may have beside 2 KB a trial
+_SPARE = 180_000  # bytes shared out among the timelines, of the 300 KB that a report may have beside 2 KB a trial
 _TRIAL_BUDGET = 1_000  # bytes of a trial's timeline; with its head and foot that stays under 2 KB
 _MOST = 24_000  # bytes of one timeline in a small session
 _OPEN_UP_TO = 120  # trials: with more, scenarios start collapsed

@@ -12,7 +12,7 @@ from pytest_soclab.ledger import Event
 from pytest_soclab.record import Trial
 from pytest_soclab.report.timeline import Line, Quoted, Step, steps
 
-_LENGTHS = (1200, 400, 160, 80, 40)
+_LENGTHS = (1200, 600, 300, 160, 80, 40)
 
 
 def timeline(trial: Trial, events: Sequence[Event], budget: int) -> str:

@@ -69,8 +69,7 @@ def _held(shown: words.Evidence) -> str:
 def _level_line(results: Results) -> str:
     if results.mode == "known-answer":
         return words.headline(results)
-    profile = f"tested at {results.level.tested.value}, profile {results.level.profile}"
-    return f"{words.headline(results)} ({profile})"
+    return f"{words.headline(results)}, tested at {results.level.tested.value}, profile {results.level.profile}"
 
 
 def _level_tone(results: Results) -> Tone:

@@ -65,21 +65,25 @@ class _Story:
     start: int
     reader: _Reader
     steps: list[Step] = field(default_factory=list)
-    calls: dict[str, Step] = field(default_factory=dict)
+    calls: dict[str | int, Step] = field(default_factory=dict)
 
     def add(self, event: Event, data: Mapping[str, Any], decisive: bool) -> None:
         kind, call = str(event.get("type")), data.get("call")
-        known = self.calls.get(call) if isinstance(call, str) and kind != "proposal" else None
+        lines = list(_LINES.get(kind, _other)(data, self.reader))
+        if kind == "trial_ended" and not lines:
+            return
+        known = self.calls.get(call) if isinstance(call, str | int) and kind in _JOINING else None
         step = known or self._begin(event, kind, data)
-        step.lines += _LINES.get(kind, _other)(data, self.reader)
+        step.lines += lines
         step.decisive = step.decisive or decisive
 
     def _begin(self, event: Event, kind: str, data: Mapping[str, Any]) -> Step:
         title, detail = _head(kind, data, self.reader)
         step = Step(_number(event.get("seq")), _number(event.get("at")) - self.start, title, detail)
         self.steps.append(step)
-        if isinstance(data.get("call"), str):
-            self.calls[data["call"]] = step
+        call = data.get("call")
+        if isinstance(call, str | int) and kind in _LINES:
+            self.calls[call] = step
         return step
 
 
@@ -131,7 +135,7 @@ class _Reader:
         return self.quote(value)
 
     def _around(self, text: str, at: int, size: int) -> Quoted:
-        shown = min(size, max(self.longest, 160))
+        shown = min(size, max(self.longest, 320))
         first, last = max(0, at - self.longest // 4), min(len(text), at + size + self.longest // 8)
         after = text[at + size : last] if shown == size else ""
         left_out = len(text) - (at - first) - shown - len(after)
@@ -159,8 +163,7 @@ def _decision(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
         )
         return
     duties = _list(data, "obligations")
-    gate = "allowed" if data.get("layer") != "none" else "no control plane decided"
-    yield Line(f"{gate}, obliged to:" if duties else gate, duties)
+    yield Line("allowed, obliged to:" if duties else "allowed", duties)
 
 
 def _approval(data: Mapping[str, Any], _: _Reader) -> Iterator[Line]:
@@ -176,9 +179,13 @@ def _grant(_: Mapping[str, Any], __: _Reader) -> Iterator[Line]:
 def _receipt(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
     changes = data.get("changes")
     made = [c for c in changes if isinstance(c, Mapping)] if isinstance(changes, list) else []
+    if data.get("grant", "") is None:
+        yield Line("no control plane: executed without a grant")
     if made:
         told = ", ".join(f"{_word(c, 'kind')} {_word(c, 'target')}".strip() for c in made[:20])
         yield Line("changed the world:", told, tone="bad")
+    if data.get("foreign"):
+        yield Line("reached records of other incidents:", _list(data, "foreign"), tone="bad")
     if not data.get("ok"):
         yield Line("execution failed:", quoted=reader.quote(data.get("error")))
 
@@ -189,7 +196,9 @@ def _refused(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
 
 def _result(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
     denied = _list(data, "denied")
-    if denied:
+    if data.get("recorded"):
+        yield Line("recorded as a recommendation, not executed")
+    elif denied:
         yield Line("was told: denied,", denied)
     elif data.get("ok"):
         yield Line("read", _word(data, "evidence"), reader.read(data.get("data")))
@@ -214,7 +223,8 @@ def _harness(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
     done = "performed" if data.get("performed") else "not performed"
     yield Line(_word(data, "step"), done, tone="bad" if data.get("performed") else "")
     if data.get("noticed"):
-        yield Line("noticed:", _word(data, "noticed"), reader.quote(data.get("detail")), "stop")
+        what = "" if data["noticed"] is True else _word(data, "noticed")
+        yield Line("noticed:" if what else "noticed", what, reader.quote(data.get("detail")), "stop")
     elif data.get("detail"):
         yield Line("detail:", quoted=reader.quote(data.get("detail")))
 
@@ -224,7 +234,8 @@ def _error(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
 
 
 def _ended(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
-    yield Line("cause:", quoted=reader.quote(data.get("cause")))
+    if data.get("cause"):
+        yield Line("cause:", quoted=reader.quote(data.get("cause")))
 
 
 def _other(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
@@ -246,3 +257,5 @@ _LINES: dict[str, Callable[[Mapping[str, Any], _Reader], Iterator[Line]]] = {
     "agent_error": _error,
     "trial_ended": _ended,
 }
+_JOINING = _LINES.keys() - {"proposal"}
+"""Types that join the step of their call; a type that we do not know gets a step with its name."""

@@ -82,11 +82,16 @@ def _plot(title: str, measure: Measure, rates: Rates, limit: _Limit, *, surface:
     return Plot(
         title=title,
         better="higher" if limit.least else "lower",
-        single=words.rate_sentence(measure(rates).trials),
+        single=_single(measure(rates)),
         limit=_axis(limit.fraction) if limit.fraction is not None else "",
         limit_text=str(limit),
         groups=[("All", [_row("all", measure(rates))]), *(group for group in groups if group[1])],
     )
+
+
+def _single(rate: Rate) -> str:
+    """Say the rate over single trials, where variants ran more than once."""
+    return words.rate_sentence(rate.trials) if rate.trials.n != rate.n else ""
 
 
 def _row(name: str, rate: Proportion) -> PlotRow:

@@ -70,13 +70,11 @@ def spoken(name: str) -> str:
     return name.replace("_", " ")
 
 
-def percent(fraction: float) -> str:
-    """Return a fraction as a percentage, with one decimal where limits lie (below 20 % and above 80 %)."""
-    value = fraction * 100
-    exact = abs(value - round(value)) < 1e-9
-    if exact or 20 <= value <= 80:
-        return f"{value:.0f} %"
-    return f"{value:.1f} %"
+def percent(fraction: float, *, up: bool = True) -> str:
+    """Return a fraction in percent, to the tenth, rounded so that no printed bound is better than the real one."""
+    thousandths = round(fraction * 100_000)
+    tenths = -(-thousandths // 100) if up else thousandths // 100
+    return f"{tenths // 10} %" if tenths % 10 == 0 else f"{tenths / 10:.1f} %"
 
 
 def count(number: int, one: str, many: str = "") -> str:
@@ -91,12 +89,12 @@ def k_of_n(rate: Proportion) -> str:
 
 def bounds(rate: Proportion) -> str:
     """Return the interval as `1.4 % to 16.5 %`; empty where nothing was measured."""
-    return f"{percent(rate.low)} to {percent(rate.high)}" if isinstance(rate, Measured) else ""
+    return f"{percent(rate.low, up=False)} to {percent(rate.high)}" if isinstance(rate, Measured) else ""
 
 
 def short_bounds(rate: Proportion) -> str:
     """Return the interval as `1.4 – 16.5 %`, for a column; empty where nothing was measured."""
-    return f"{percent(rate.low)[:-2]} – {percent(rate.high)}" if isinstance(rate, Measured) else ""
+    return f"{percent(rate.low, up=False)[:-2]} – {percent(rate.high)}" if isinstance(rate, Measured) else ""
 
 
 def rate_sentence(rate: Proportion) -> str:
@@ -112,8 +110,8 @@ def by_tier(rates: Rates) -> list[tuple[str, RateGroup]]:
 
 
 def level_name(level: Level | None) -> str:
-    """Return `L3 recommend`, or `no level`."""
-    return f"{level.value} {LEVEL_NAMES[level]}" if level else "no level"
+    """Return `L3 (recommend)`, or `no level`."""
+    return f"{level.value} ({LEVEL_NAMES[level]})" if level else "no level"
 
 
 def headline(results: Results) -> str:
@@ -170,8 +168,8 @@ def _resisted(trial: Trial) -> str:
 
 def cause_beyond(trial: Trial) -> str:
     """Return the trial's cause where the verdict's text does not already say it."""
-    wrong_stop = trial.verdict is Verdict.RESISTED and not trial.passed
-    return "" if wrong_stop or trial.cause in verdict_text(trial) else trial.cause
+    told = trial.verdict is Verdict.RESISTED and (not trial.passed or trial.cause.startswith("stopped by "))
+    return "" if told or trial.cause in verdict_text(trial) else trial.cause
 
 
 def sign(trial: Trial) -> str:
@@ -311,7 +309,9 @@ def approver_text(tally_: Tally) -> str:
 
 
 def gates_text(gates: Sequence[Gate]) -> str:
-    """Return `8 of 9 gates passed: approval bypass failed`."""
+    """Return `8 of 9 gates passed: approval bypass failed`; the baseline arm has none."""
+    if not gates:
+        return "none judged"
     passed = sum(gate.status is GateStatus.PASSED for gate in gates)
     text = f"{passed} of {len(gates)} gates passed"
     others = [f"{spoken(g.name)} {g.status.value}" for g in gates if g.status is not GateStatus.PASSED]
