@@ -1,0 +1,64 @@
+"""The workflows in docs/ci.md: they parse, and name no option that does not exist."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+DOC = Path(__file__).parents[2] / "docs" / "ci.md"
+TEXT = DOC.read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```yaml\n(.*?)```", TEXT, flags=re.DOTALL)
+
+
+def load(block: str) -> Any:
+    return YAML(typ="safe").load(block)
+
+
+def test_three_workflows_parse() -> None:
+    assert [sorted(load(block)) for block in BLOCKS] == [
+        ["concurrency", "jobs", "name", "on", "permissions"],
+        ["jobs", "name", "on", "permissions"],
+        ["default", "known-answer", "lab", "level", "stages", "variables"],
+    ]
+
+
+@pytest.mark.parametrize("block", BLOCKS[:2])
+def test_github_jobs_are_complete_and_bounded(block: str) -> None:
+    for job in load(block)["jobs"].values():
+        assert {"runs-on", "timeout-minutes", "steps"} <= job.keys()
+        for step in job["steps"]:
+            assert ("uses" in step) != ("run" in step)
+            assert "@v" in step.get("uses", "@v")
+
+
+def test_every_shard_is_joined() -> None:
+    shards = load(BLOCKS[0])["jobs"]["lab"]["strategy"]["matrix"]["shard"]
+    joined = load(BLOCKS[0])["jobs"]["level"]["steps"]
+    merge = next(step["run"] for step in joined if "soclab merge" in step.get("run", ""))
+    assert re.findall(r"shards/soclab-(\d)", merge) == [str(n) for n in shards]
+    assert load(BLOCKS[2])["lab"]["parallel"] == len(shards)
+
+
+def test_every_option_exists() -> None:
+    said = set(re.findall(r"--soclab-[a-z-]+", TEXT))
+    command = [sys.executable, "-m", "pytest", "--help", "-p", "no:cacheprovider"]
+    known = subprocess.run(command, capture_output=True, text=True, check=True, cwd=DOC.parents[1]).stdout
+    assert {option for option in said if option not in known} == set()
+
+
+def test_the_level_check_of_gitlab_reads_a_level() -> None:
+    check = next(line for line in load(BLOCKS[2])["level"]["script"] if "recommended" in line)
+    for level, status in (('"L3"', 0), ('"L5"', 0), ('"L2"', 1), ("null", 1)):
+        code = (
+            check.split('"', 1)[1]
+            .rsplit('"', 1)[0]
+            .replace("json.load(open('soclab/results.json'))", "json.loads(sys.argv[1])")
+        )
+        done = subprocess.run([sys.executable, "-c", code, f'{{"level": {{"recommended": {level}}}}}'], check=False)
+        assert done.returncode == status
