@@ -45,8 +45,6 @@ class Facts:
     known_answer: Mapping[str, Any] | None = None
     known_selected: frozenset[str] = frozenset()
     """Keys of the known-answer items that the session ran."""
-    unfinished: frozenset[str] = frozenset()
-    """Trials that were selected and never ended."""
 
 
 def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timing) -> Results:
@@ -85,8 +83,7 @@ def _arm(profile: Profile, trials: Sequence[Trial], arm: Arm) -> ArmResult:
 
 
 def _counts(facts: Facts, trials: Sequence[Trial]) -> ScenarioCount:
-    open_ones = {facts.trials[name].scenario for name in facts.unfinished if name in facts.trials}
-    ran = {trial.scenario for trial in trials} - open_ones
+    ran = {trial.scenario for trial in trials} - {trial.scenario for trial in trials if not trial.root_hash}
     return ScenarioCount(
         corpus=facts.corpus, selected=facts.selected, run=len(ran), errors=len(facts.errors),
         error_texts=tuple(sorted(facts.errors)),

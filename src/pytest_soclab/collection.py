@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -79,6 +80,40 @@ class Spec:
     def trial(self) -> str:
         """The trial's id, such as `ATK-001-plain-protected`."""
         return f"{self.loaded.scenario.id}-{self.suffix}"
+
+
+NOT_RUN = "not run: the session ended before it"
+
+
+def skeleton(lab: Lab, spec: Spec, nodeid: str, cause: str = NOT_RUN) -> Trial:
+    """Return the record of a trial before it ran: inconclusive."""
+    scenario = spec.loaded.scenario
+    names = scenario.attack_succeeds_when or {}
+    gates: tuple[str, ...] = scenario.gates or tuple(dict.fromkeys(lab.oracles[name].gate for name in names))
+    return Trial(
+        id=spec.trial, scenario=scenario.id, version=scenario.version, variant=spec.variant, arm=spec.arm,
+        repetition=spec.repetition, kind=scenario.kind, title=scenario.title, tier=scenario.tier,
+        family=scenario.family, incident=scenario.incident, surface=spec.loaded.surface, atlas=scenario.atlas,
+        owasp=scenario.owasp, gates=gates, twin=scenario.twin, agent_kind="scripted", verdict=Verdict.INCONCLUSIVE,
+        passed=False, cause=cause, delivered=False, stopped_by=NOTHING.reason, stopped_layer=NOTHING.layer,
+        expected_stop=scenario.stopped_by, file=spec.loaded.shown, line=1, nodeid=nodeid, root_hash="",
+    )  # fmt: skip
+
+
+_NODE = re.compile(r"(?P<path>.*)::(?P<id>(?:ATK|BEN)-\d+)\[(?P<variant>\w+)-(?P<arm>[a-z]+)(?:-(?P<again>\d+))?\]")
+
+
+def lost(lab: Lab, root: Path, nodeid: str, cause: str) -> dict[str, Any] | None:
+    """Return the census of one item that no process speaks for any more, read from its file; None for other items."""
+    match = _NODE.fullmatch(nodeid)
+    path = root / match["path"] if match else root
+    if match is None or not path.is_file():
+        return None
+    loaded = load_scenario(path, lab.vocabulary, _shown(path, root))
+    spec = Spec(loaded, match["variant"], Arm(match["arm"]), int(match["again"] or 1))
+    record = skeleton(lab, spec, nodeid, cause).model_dump(mode="json")
+    corpus = len(corpus_of(path.parent))
+    return {"selected": [record], "digests": {loaded.scenario.id: loaded.digest}, "corpus": corpus, "incidents": {}}
 
 
 def _item(parent: ScenarioFile, lab: Lab, spec: Spec) -> ScenarioItem:
@@ -177,23 +212,9 @@ class ScenarioItem(pytest.Function):
             }
         )
 
-    def skeleton(self, cause: str = "not run: the session ended before it") -> Trial:
+    def skeleton(self, cause: str = NOT_RUN) -> Trial:
         """Return the record of this item before it ran: inconclusive."""
-        scenario, spec = self.spec.loaded.scenario, self.spec
-        return Trial(
-            id=spec.trial, scenario=scenario.id, version=scenario.version, variant=spec.variant, arm=spec.arm,
-            repetition=spec.repetition, kind=scenario.kind, title=scenario.title, tier=scenario.tier,
-            family=scenario.family, incident=scenario.incident, surface=spec.loaded.surface, atlas=scenario.atlas,
-            owasp=scenario.owasp, gates=self._gates(), twin=scenario.twin, agent_kind="scripted",
-            verdict=Verdict.INCONCLUSIVE, passed=False, cause=cause, delivered=False, stopped_by=NOTHING.reason,
-            stopped_layer=NOTHING.layer, expected_stop=scenario.stopped_by, file=spec.loaded.shown, line=1,
-            nodeid=self.nodeid, root_hash="",
-        )  # fmt: skip
-
-    def _gates(self) -> tuple[str, ...]:
-        scenario = self.spec.loaded.scenario
-        names = scenario.attack_succeeds_when or {}
-        return scenario.gates or tuple(dict.fromkeys(self.lab.oracles[name].gate for name in names))
+        return skeleton(self.lab, self.spec, self.nodeid, cause)
 
     def repr_failure(  # type: ignore[override]  # pytest calls it with the exception alone
         self, excinfo: pytest.ExceptionInfo[BaseException]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pytest_soclab.policy.model import Engine
     from pytest_soclab.soc.world import World
 
+T = TypeVar("T")
+
 
 def _item(request: pytest.FixtureRequest) -> ScenarioItem:
     from pytest_soclab.collection import ScenarioItem
@@ -24,17 +27,28 @@ def _item(request: pytest.FixtureRequest) -> ScenarioItem:
     return request.node
 
 
+def _made(make: Callable[[], T]) -> T:
+    """Return what `make` makes; an error of ours fails the trial with its faults and no traceback."""
+    from pytest_soclab.errors import SoclabError
+
+    try:
+        return make()
+    except SoclabError as error:
+        return pytest.fail(str(error), pytrace=False)
+
+
 @pytest.fixture
 def soclab_world(request: pytest.FixtureRequest) -> World:
     """The simulated SOC of this trial: the incident with the scenario's own records."""
-    return _item(request).unit.world()
+    item = _item(request)
+    return _made(lambda: item.unit.world())
 
 
 @pytest.fixture
 def soclab_policy(request: pytest.FixtureRequest) -> Engine | None:
     """The policy engine of the session; None in the baseline arm, which has no control plane."""
     item = _item(request)
-    return item.lab.engine() if item.spec.arm.value == "protected" else None
+    return _made(item.lab.engine) if item.spec.arm.value == "protected" else None
 
 
 @pytest.fixture
@@ -70,7 +84,8 @@ def soclab_gateway(
     from pytest_soclab import trial
 
     item = _item(request)
-    state = trial.state_of(item.unit, item.spec.trial, soclab_agent, soclab_world, item.lab.level, soclab_transcript)
+    own, level = item.unit, item.lab.level
+    state = _made(lambda: trial.state_of(own, item.spec.trial, soclab_agent, soclab_world, level, soclab_transcript))
     if soclab_policy is None:
         return trial.open_door(state)
     return trial.guarded_door(state, item.lab.key, trial.Control(soclab_policy, soclab_approver))

@@ -35,6 +35,8 @@ class Recorder:
         self.artifacts = Artifacts(config.invocation_params.dir / settings.artifacts)
         self.started, self.start = clock.wall_time(), clock.monotonic()
         self.seconds: dict[str, float] = {}
+        self.expected: set[str] = set()
+        """Node ids that workers are to run."""
         self.skeletons: dict[str, Mapping[str, Any]] = {}
         self.results: Results | None = None
         self.failures: list[str] = []
@@ -62,10 +64,9 @@ class Recorder:
         facts.corpus = max(facts.corpus, census["corpus"])
         if census.get("policy") and facts.policy is None:
             facts.policy = PolicyInfo.model_validate_json(_json(census["policy"]))
-        skeletons = {item["id"]: item for item in census["selected"]}
-        facts.selected = len({item["scenario"] for item in skeletons.values()})
-        facts.known_selected = frozenset(census["known_answer"])
-        self.skeletons.update(skeletons)
+        self.skeletons.update({item["id"]: item for item in census["selected"]})
+        facts.selected = len({item["scenario"] for item in self.skeletons.values()})
+        facts.known_selected |= frozenset(census.get("known_answer", ()))
 
     def finish(self) -> Results:
         """Assemble the results, write every file and keep what fails the session."""
@@ -89,7 +90,6 @@ class Recorder:
         """List what was selected and never ended as inconclusive."""
         missing = {name: item for name, item in self.skeletons.items() if name not in self.facts.trials}
         self.facts.trials.update({name: Trial.model_validate_json(_json(item)) for name, item in missing.items()})
-        self.facts.unfinished = frozenset(missing)
 
     def _write_report(self, results: Results) -> None:
         from pytest_soclab.report import html

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_soclab import known_items, resources, state
-from pytest_soclab.collection import ScenarioFile, ScenarioItem, census, in_shard, unfinished
+from pytest_soclab.collection import ScenarioFile, ScenarioItem, census, in_shard, lost, unfinished
 from pytest_soclab.errors import SoclabError
 from pytest_soclab.lab import Extensions, Lab
 from pytest_soclab.options import Settings, settings_of
@@ -150,13 +150,14 @@ def note_report(item: ScenarioItem, report: pytest.TestReport) -> None:
     if report.when == "call" and item.record is not None:
         setattr(report, _REPORT_ATTRIBUTE, item.record)
     elif report.when in ("setup", "call") and report.failed:
-        setattr(report, _REPORT_ATTRIBUTE, unfinished(item, _first_line(report)))
+        setattr(report, _REPORT_ATTRIBUTE, unfinished(item, _cause(report)))
 
 
-def _first_line(report: pytest.TestReport) -> str:
-    text = str(report.longrepr).strip().splitlines()
-    last = next((line for line in reversed(text) if line.strip()), "no reason was given")
-    return f"the trial could not be {'set up' if report.when == 'setup' else 'run'}: {last.removeprefix('E').strip()}"
+def _cause(report: pytest.TestReport) -> str:
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = str(crash.message if crash is not None else report.longrepr).strip().splitlines()
+    what = "set up" if report.when == "setup" else "run"
+    return f"the trial could not be {what}: {text[0] if text else 'no reason was given'}"
 
 
 def record_report(config: pytest.Config, report: pytest.TestReport) -> None:
@@ -193,6 +194,23 @@ def _census(config: pytest.Config) -> dict[str, Any]:
     return {**own, "policy": info.model_dump(mode="json") if info else None}
 
 
+def expect(config: pytest.Config, nodeids: list[str]) -> None:
+    """Note the node ids that workers are to run."""
+    activate(config)
+    config.stash[state.RECORDER].expected.update(nodeids)
+
+
+def _account_for_lost(config: pytest.Config, recorder: Recorder) -> None:
+    """List the items of workers that died as inconclusive."""
+    known = {str(item["nodeid"]) for item in recorder.skeletons.values()}
+    known |= {trial.nodeid for trial in recorder.facts.trials.values()}
+    for nodeid in sorted(recorder.expected - known):
+        cause = "not run to its end: the worker crashed or the session ended"
+        found = lost(config.stash[state.LAB](), config.rootpath, nodeid, cause)
+        if found is not None:
+            recorder.add_census(found)
+
+
 def worker_down(config: pytest.Config, output: Any) -> None:
     """Take in what a worker sent before it ended."""
     if output and output.get("soclab"):
@@ -211,6 +229,7 @@ def finish(session: pytest.Session) -> None:
         return
     if state.CENSUS in config.stash:
         recorder.add_census(_census(config))
+    _account_for_lost(config, recorder)
     if state.GATE in config.stash:
         recorder.facts.known_answer = config.stash[state.GATE].to_json()
     if not (recorder.skeletons or recorder.facts.trials or recorder.facts.errors or recorder.facts.known_answer):

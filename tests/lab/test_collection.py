@@ -111,12 +111,16 @@ def test_an_id_twice_is_refused_and_other_files_run(corpus: Corpus) -> None:
 
 
 def test_every_fault_of_a_file_at_once(corpus: Corpus) -> None:
-    bad = ATTACK.replace("tier: medium", "teir: medium").replace("version: 1", "version: one").replace("001\n", "002\n", 1)
+    bad = (
+        ATTACK.replace("tier: medium", "teir: medium")
+        .replace("version: 1", "version: one")
+        .replace("001\n", "002\n", 1)
+    )
     corpus.write("ATK-009-bad.yaml", bad)
     result = corpus.run("--continue-on-collection-errors")
     result.assert_outcomes(passed=3, errors=1)
     result.stdout.fnmatch_lines(
-        ["*ATK-009-bad.yaml:2:* version: *", "*ATK-009-bad.yaml:5:* teir: unknown key 'teir'; did you mean 'tier'*"],
+        ["*ATK-009-bad.yaml:2:* version: *", "*ATK-009-bad.yaml:5:* teir: found the unknown key 'teir'; did you mean 'tier'*"],
         consecutive=False,
     )
     assert "Traceback" not in result.stdout.str()
