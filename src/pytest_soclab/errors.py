@@ -24,7 +24,8 @@ def quote(value: object) -> str:
     """Return foreign text as one short quoted line that is safe to print."""
     text = value if isinstance(value, str) else repr(value)
     shown = printable(text[:_SHOWN])
-    return f"{shown!r}" if len(text) <= _SHOWN else f"{shown!r}… ({len(text)} characters)"
+    mark = '"' if "'" in shown else "'"
+    return f"{mark}{shown}{mark}" if len(text) <= _SHOWN else f"{mark}{shown}{mark}… ({len(text)} characters)"
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

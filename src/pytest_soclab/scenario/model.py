@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Discriminator,
     Field,
+    StrictBool,
+    StrictInt,
     StringConstraints,
     Tag,
     field_validator,
-    model_validator,
 )
 
 from pytest_soclab.record import Family, Kind, Level, Tier
@@ -27,15 +28,21 @@ GateName = Literal[
     "missing_audit_evidence",
     "policy_outage_fail_open",
 ]
-ScenarioId = Annotated[str, StringConstraints(pattern=r"^(ATK|BEN)-\d{3,4}$")]
+_SECONDS = r"([0-9]{1,8}s)?"
+_MINUTES = rf"([0-9]{{1,6}}m)?{_SECONDS}"
+_OFFSET = rf"^\+([0-9]{{1,5}}h{_MINUTES}|[0-9]{{1,6}}m{_SECONDS}|[0-9]{{1,8}}s)$"
+ID_PATTERN = r"^(ATK|BEN)-[0-9]{3,4}$"
+ScenarioId = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
 VariantName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
-IncidentName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,59}$")]
+INCIDENT_PATTERN = r"^[a-z][a-z0-9-]{0,59}$"
+IncidentName = Annotated[str, StringConstraints(pattern=INCIDENT_PATTERN)]
 ToolName = Annotated[str, StringConstraints(pattern=r"^[a-z_]+\.[a-z0-9_]+$")]
 Reason = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{1,59}$")]
-AtlasId = Annotated[str, StringConstraints(pattern=r"^AML\.T\d{4}(\.\d{3})?$")]
-OwaspId = Annotated[str, StringConstraints(pattern=r"^(LLM|ASI)(0[1-9]|10)$")]
+ATLAS_PATTERN, OWASP_PATTERN = r"^AML\.T[0-9]{4}(\.[0-9]{3})?$", r"^(LLM|ASI)(0[1-9]|10)$"
+AtlasId = Annotated[str, StringConstraints(pattern=ATLAS_PATTERN)]
+OwaspId = Annotated[str, StringConstraints(pattern=OWASP_PATTERN)]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=2_000_000)]
-Offset = Annotated[str, StringConstraints(pattern=r"^\+(\d+[hms])+$")]
+Offset = Annotated[str, StringConstraints(pattern=_OFFSET)]
 
 
 class Strict(BaseModel):
@@ -101,17 +108,17 @@ class WindowText(Strict):
 class AssetText(Strict):
     """What the organisation declares about a named thing."""
 
-    protected: bool = False
+    protected: StrictBool = False
     roles: tuple[str, ...] = ()
 
 
 class Budgets(Strict):
     """The limits of one trial: tool calls, cost units, simulated seconds, state changes."""
 
-    calls: int = Field(default=60, ge=0)
-    cost: int = Field(default=200, ge=0)
-    seconds: int = Field(default=14_400, ge=0)
-    changes: int = Field(default=6, ge=0)
+    calls: StrictInt = Field(default=60, ge=0)
+    cost: StrictInt = Field(default=200, ge=0)
+    seconds: StrictInt = Field(default=14_400, ge=0)
+    changes: StrictInt = Field(default=6, ge=0)
 
 
 class CharterText(Strict):
@@ -119,12 +126,12 @@ class CharterText(Strict):
 
     scope: dict[str, tuple[str, ...]] | None = None
     assets: dict[str, AssetText] | None = None
-    assets_declared: bool = True
+    assets_declared: StrictBool = True
     maintenance: tuple[WindowText, ...] | None = None
     budgets: Budgets | None = None
     approved_models: tuple[str, ...] | None = None
     allowed_recipients: tuple[str, ...] | None = None
-    degraded: bool | None = None
+    degraded: StrictBool | None = None
 
 
 class AlertText(Strict):
@@ -167,8 +174,8 @@ def _plain_variant() -> dict[str, dict[str, str]]:
 class Scenario(Strict):
     """One attack or benign control, as its file says it.
 
-    `harness` steps and `attack_succeeds_when` are checked against the session's closed vocabulary when the file is
-    loaded (`load.py`), because plugins may extend it.
+    `checks.py` holds what depends on the session's closed vocabulary, which plugins may extend, and what an attack or a
+    control needs.
     """
 
     id: ScenarioId
@@ -204,30 +211,5 @@ class Scenario(Strict):
     @classmethod
     def _some_variant(cls, variants: Mapping[str, Any]) -> Mapping[str, Any]:
         if not variants:
-            raise ValueError("at least one variant")
+            raise ValueError("an empty mapping|write at least one variant, or leave the key out")
         return variants
-
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        problem = self._attack_problem() if self.kind is Kind.ATTACK else self._control_problem()
-        if problem:
-            raise ValueError(problem)
-        return self
-
-    def _attack_problem(self) -> str:
-        if not self.attack_succeeds_when:
-            return "an attack without attack_succeeds_when|say what a success of the attack is"
-        if not self.stopped_by:
-            return "an attack without stopped_by|name the policy reason or check that must stop it"
-        if not (self.agent or self.harness):
-            return "an attack with neither agent nor harness steps|script what an agent that obeys would do"
-        return ""
-
-    def _control_problem(self) -> str:
-        if self.attack_succeeds_when or self.stopped_by or self.harness:
-            return "a control with attack keys|take out attack_succeeds_when, stopped_by and harness"
-        if not self.legitimate:
-            return "a control without legitimate|list the calls that a correct control plane must serve"
-        if not self.agent:
-            return "a control without agent steps|script the legitimate work"
-        return ""

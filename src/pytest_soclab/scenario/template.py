@@ -23,6 +23,21 @@ _ALLOWED = (
 )
 
 
+_CONSTRUCTS = {
+    "Filter": "a filter",
+    "Call": "a call",
+    "Getattr": "an attribute",
+    "For": "a loop",
+    "If": "a condition",
+    "CondExpr": "a condition",
+    "Assign": "an assignment",
+    "Test": "a test",
+    "Compare": "a comparison",
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow", "Concat"), "arithmetic"),
+    **dict.fromkeys(("Include", "Import", "FromImport", "Extends", "Block", "Macro", "CallBlock"), "another template"),
+}
+
+
 @cache
 def _environment() -> ImmutableSandboxedEnvironment:
     return ImmutableSandboxedEnvironment(autoescape=False, keep_trailing_newline=True)
@@ -46,14 +61,19 @@ def problem(text: str, fields: Mapping[str, str] | frozenset[str]) -> tuple[str,
     try:
         tree = _parsed(text)
     except TemplateSyntaxError as error:
-        return f"a broken template ({error.message})", "write {{ field }}, or {{ field[:20] }} for a part of it"
+        return (
+            f"a broken template ({str(error.message).rstrip('.')})",
+            "write {{ field }}, or {{ field[:20] }} for a part of it",
+        )
     for node in tree.find_all(nodes.Node):
         if not isinstance(node, _ALLOWED):
-            name = type(node).__name__.lower()
-            return f"a template with {name}", "a template may only name a variant's fields and slices of them"
-    unknown = [name for name in names(text) if name not in fields]
-    if unknown:
-        return f"the template field {unknown[0]!r}", nearest(unknown[0], fields) if fields else "no variant has fields"
+            found = f"a template with {_CONSTRUCTS.get(type(node).__name__, 'more than a field')}"
+            return found, "a template may only name a variant's fields and slices of them"
+    unknown = next((name for name in names(text) if name not in fields), None)
+    if unknown is not None:
+        return f"the unknown template field {unknown!r}", nearest(
+            unknown, fields
+        ) if fields else "no variant has fields"
     return "", ""
 
 
