@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from pytest_soclab import harness, judge, oracles
 from pytest_soclab.agents.conduct import Conduct, conduct
 from pytest_soclab.agents.protocol import Agent, Case, ToolSpec
-from pytest_soclab.agents.scripted import PUBLISH, Obey, Scripted, ScriptStep
+from pytest_soclab.agents.scripted import PUBLISH, Obey, ScriptStep, is_scripted
 from pytest_soclab.clock import rfc3339
 from pytest_soclab.errors import ScenarioError, SoclabError
 from pytest_soclab.gateway import approvals
@@ -144,14 +145,14 @@ def changed_charter(charter: Charter, text: CharterText) -> Charter:
 
 def script_of(scenario: Scenario, fields: Mapping[str, str]) -> tuple[ScriptStep, ...]:
     """Return the scenario's script with a variant's fields rendered."""
-    return tuple(_script_step(step, fields) for step in scenario.agent)
+    return tuple(_script_step(step, fields, scenario.incident) for step in scenario.agent)
 
 
-def _script_step(step: Any, fields: Mapping[str, str]) -> ScriptStep:
+def _script_step(step: Any, fields: Mapping[str, str], case: str) -> ScriptStep:
     if isinstance(step, Publish):
         finding = template.render(step.finding.model_dump(mode="json"), fields)
         cites = tuple(dict.fromkeys(e for claim in finding["claims"] for e in claim["evidence"]))
-        return ScriptStep(PUBLISH, finding, cites)
+        return ScriptStep(PUBLISH, {"case": case, **finding}, cites)
     return ScriptStep(step.call, template.render(step.args, fields), template.render(list(step.cites), fields))
 
 
@@ -197,15 +198,17 @@ def identity_of(agent: Agent) -> Identity:
     Raises:
         SoclabError: when the agent lacks a name.
     """
-    name = getattr(agent, "name", None)
-    if not isinstance(name, str) or not name:
+    name, model = _text(getattr(agent, "name", None)), _text(getattr(agent, "model", None))
+    if not name:
         raise SoclabError(f"the agent {type(agent).__name__} has no name; give it a `name` text")
     if not callable(getattr(agent, "investigate", None)):
         raise SoclabError(f"the agent {name!r} has no investigate(case, soc) method")
-    model = getattr(agent, "model", None)
-    return Identity(
-        name, model if isinstance(model, str) else "", "scripted" if isinstance(agent, Scripted) else "live"
-    )
+    return Identity(name, model, "scripted" if is_scripted(agent) else "live")
+
+
+def _text(value: Any) -> str:
+    """Return an agent's word about itself as plain text that can be logged; empty where it is no text."""
+    return str.__str__(value).encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,9 +246,9 @@ def run(setup: Setup) -> Outcome:
     _start(setup)
     for step in setup.unit.harness:
         harness.before(step, setup.bench)
-    conducted = conduct(setup.agent, setup.unit.case(), setup.door.call, setup.timeout)
+    conducted = conduct(setup.agent, setup.unit.case(), setup.door.serve, setup.timeout)
     if conducted.finding is not None:
-        setup.door.call(PUBLISH, conducted.finding.arguments(), conducted.finding.cites())
+        setup.door.serve(conducted.finding)
     if any(e["type"] == "proposal" for e in setup.state.ledger.events):
         for step in setup.unit.harness:
             harness.after(step, setup.bench)
@@ -279,7 +282,9 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     state.log("trial_ended", {"cause": conducted.cause})
     scenario = setup.unit.scenario
     scene = scene_of(state.ledger.events, setup.unit.registry, state.world.charter)
-    judgement = judge.judge(setup.unit.question, scene, conducted.cause, len(set(setup.bench.performed)))
+    steps = Counter(harness.step_name(step) for step in setup.unit.harness)
+    performed = (steps & Counter(setup.bench.performed)).total()
+    judgement = judge.judge(setup.unit.question, scene, conducted.cause, performed)
     scripted = state.identity.kind == "scripted"
     passed, cause = judge.expectation(judgement, setup.arm, scripted, scenario.stopped_by)
     broken = judge.breaches(state.ledger.events) if setup.arm is Arm.PROTECTED else ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from pytest_soclab.agents.protocol import Case, Finding, Soc
 
@@ -77,3 +77,8 @@ class Refuse(Scripted):
             if step.tool in reading:
                 soc.call(step.tool, step.arguments, step.cites)
         return None
+
+
+def is_scripted(agent: object) -> TypeGuard[Scripted]:
+    """Tell whether an agent is one of ours; a subclass from elsewhere is a live agent, whatever it says of itself."""
+    return type(agent) in (Scripted, Obey, Dead, Empty, Refuse)

@@ -13,9 +13,6 @@ from pytest_soclab.gateway.state import Proposal, TrialState
 from pytest_soclab.soc.registry import Aim, Authority, Effect, Tool
 from pytest_soclab.soc.world import Asset, Charter, World
 
-COUNTED_ROLES = ("idp_admin",)
-"""Roles of which the last enabled holder matters."""
-
 
 def decision_input(state: TrialState, proposal: Proposal, tool: Tool | None) -> dict[str, Any]:
     """Return a `DecisionInput` as plain JSON for a proposal; `tool` is None where no such tool exists."""
@@ -75,7 +72,7 @@ def _target_in(aim: Aim, world: World) -> dict[str, Any]:
         "declared": aim.value in (charter.assets or {}),
         "protected": asset.protected or _touches_protected(aim, charter),
         "roles": list(asset.roles),
-        "last_of": [role for role in COUNTED_ROLES if role in asset.roles and _last(role, aim.value, world)],
+        "last_of": [role for role in asset.roles if _last(role, aim.value, world)],
         "in_scope": in_scope(aim, charter),
         "size": _size(aim.value) if aim.type == "address" else 1,
         "ascii": aim.value.isascii(),
@@ -120,9 +117,9 @@ def _inside(inner: Network | None, outer: Network | None) -> bool:
 
 
 def _size(text: str) -> int:
-    """Return how many addresses a network covers, at most 2^53 (what a policy engine can count)."""
+    """Return how many addresses a network covers, at most 2^53 - 1 (the largest number that is exact in JSON)."""
     network = _network(text)
-    return 1 if network is None else min(network.num_addresses, 2**53)
+    return 1 if network is None else min(network.num_addresses, 2**53 - 1)
 
 
 def _last(role: str, name: str, world: World) -> bool:

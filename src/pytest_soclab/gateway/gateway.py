@@ -13,7 +13,7 @@ from pytest_soclab.gateway.executor import Executor, Refusal
 from pytest_soclab.gateway.facts import decision_input
 from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.leaving import redact
-from pytest_soclab.gateway.normal import proposal_of
+from pytest_soclab.gateway.normal import Request, proposal_of, request_of, said
 from pytest_soclab.gateway.state import Proposal, ToolResult, TrialState
 from pytest_soclab.policy.model import UNAVAILABLE, Decision, Engine, Obligation, PolicyOutcome
 from pytest_soclab.soc.registry import Authority, Effect, Outcome
@@ -29,6 +29,10 @@ class Door(Protocol):
     executor: Executor
 
     def call(self, tool: Any, arguments: Any, cites: Any = ()) -> ToolResult:
+        """Read one proposed call and serve it."""
+        ...
+
+    def serve(self, request: Request) -> ToolResult:
         """Carry out or refuse one proposed call and return what the agent is handed."""
         ...
 
@@ -86,8 +90,12 @@ class OpenDoor:
     executor: Executor
 
     def call(self, tool: Any, arguments: Any, cites: Any = ()) -> ToolResult:
+        """Read the proposed call and execute it."""
+        return self.serve(request_of(tool, arguments, cites))
+
+    def serve(self, request: Request) -> ToolResult:
         """Execute the proposed call."""
-        proposal = proposal_of(self.state, tool, arguments, cites)
+        proposal = proposal_of(self.state, request)
         log_proposal(self.state, proposal)
         done = self.executor.execute(proposal, None)
         self.state.tick()
@@ -119,8 +127,12 @@ class Gateway:
     timer: Callable[[], float] = monotonic
 
     def call(self, tool: Any, arguments: Any, cites: Any = ()) -> ToolResult:
+        """Read the proposed call and serve it."""
+        return self.serve(request_of(tool, arguments, cites))
+
+    def serve(self, request: Request) -> ToolResult:
         """Decide on the proposed call and carry out what the decision allows."""
-        proposal = proposal_of(self.state, tool, arguments, cites)
+        proposal = proposal_of(self.state, request)
         log_proposal(self.state, proposal)
         result = self._carry_out(proposal)
         self.state.tick()
@@ -138,14 +150,15 @@ class Gateway:
         return self._execute(proposal, clean=Obligation.REDACT in decision.obligations)
 
     def decide(self, proposal: Proposal) -> Decision:
-        """Ask the engine and log the decision; no readable answer is a denial."""
+        """Ask the engine and log the decision; no readable answer, an engine that fails included, is a denial."""
         tool = self.state.registry.get(proposal.tool)
         document = decision_input(self.state, proposal, tool)
         cause = ""
         try:
             decision = self._timely(document)
-        except PolicyUnavailable as error:
-            decision, cause = Decision(PolicyOutcome.DENY, (UNAVAILABLE,)), str(error)
+        except Exception as error:  # an engine is an extension point: whatever it raises is no answer
+            decision = Decision(PolicyOutcome.DENY, (UNAVAILABLE,))
+            cause = said(error) if isinstance(error, PolicyUnavailable) else f"{type(error).__name__}: {said(error)}"
         denied = decision.outcome is not PolicyOutcome.ALLOW
         self.state.log(
             "decision",
@@ -168,7 +181,7 @@ class Gateway:
         taken = self.timer() - asked
         if taken > POLICY_SECONDS:
             raise PolicyUnavailable(f"the policy answered after {taken:.1f} s, expected at most {POLICY_SECONDS:.0f} s")
-        return decision
+        return _readable(decision)
 
     def approved(self, proposal: Proposal) -> bool:
         """Ask the approver and log the answer."""
@@ -216,6 +229,23 @@ class Gateway:
         )
         result = ToolResult(True, {"recorded": "as a recommendation, not executed"}, recorded=True)
         return _log_result(self.state, proposal.call, proposal.tool, result)
+
+
+def _readable(decision: Any) -> Decision:
+    """Return a decision that is exactly of the agreed shape; the gateway relies on no engine for that.
+
+    Raises:
+        PolicyUnavailable: when it is not, an obligation that the gateway does not know included.
+    """
+    if not isinstance(decision, Decision) or not isinstance(decision.outcome, PolicyOutcome):
+        raise PolicyUnavailable("the engine's answer is no decision")
+    if not all(isinstance(reason, str) for reason in decision.reasons):
+        raise PolicyUnavailable("the decision has a reason that is no text")
+    if not all(isinstance(obligation, Obligation) for obligation in decision.obligations):
+        raise PolicyUnavailable("the decision has an obligation that the gateway does not know")
+    if (decision.outcome is PolicyOutcome.ALLOW) == bool(decision.reasons):
+        raise PolicyUnavailable("the decision is an allowance with reasons against it, or a denial without one")
+    return decision
 
 
 def is_state_change(state: TrialState, tool: str) -> bool:

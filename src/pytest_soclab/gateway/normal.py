@@ -1,4 +1,8 @@
-"""Brings what an agent proposes into plain JSON before anything else looks at it."""
+"""Brings what an agent proposes into plain JSON before anything else looks at it.
+
+Reading a foreign object can run its code (a mapping's `items`, a `__repr__`), as often as it is read. So it is read
+once, in `request_of`, and everything behind that sees exact texts, numbers, lists and dictionaries of our own.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,8 @@ import json
 import math
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from pytest_soclab.gateway.state import Proposal, TrialState
@@ -15,73 +21,124 @@ MAX_DEPTH = 8
 MAX_TEXT = 4_096
 MAX_ITEMS = 64
 MAX_SIZE = 65_536
+_MAX_NAME = 128
+_MAX_NESTING = 64  # levels that are read at all; beyond `MAX_DEPTH` a call is denied, beyond this it is unreadable
 _LOGGED = 512  # characters of an unreadable argument that the ledger keeps
 
 
-def proposal_of(state: TrialState, tool: Any, arguments: Any, cites: Any, by: str = "agent") -> Proposal:
-    """Return the proposal as a private copy in plain JSON, with what stands in the way of one as `faults`."""
-    call = state.next_call()
-    name = tool if isinstance(tool, str) and len(tool) <= 128 else repr(tool)[:128]
-    faults = [] if isinstance(tool, str) else ["the tool's name is no text"]
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A call as plain JSON of our own, with why it is none as `faults`."""
+
+    tool: str
+    arguments: dict[str, Any]
+    cites: tuple[str, ...]
+    faults: tuple[str, ...] = ()
+
+    def to_text(self) -> str:
+        """Return the request as JSON text, which carries no code."""
+        return json.dumps([self.tool, self.arguments, self.cites, self.faults])
+
+
+def request_of(tool: Any, arguments: Any, cites: Any) -> Request:
+    """Return a proposed call as plain JSON, whatever the given objects are; runs whatever code they bring."""
+    name, fault = _name(tool)
     plain, problem = _plain(arguments)
-    faults += [problem] if problem else []
-    cited, problem = _cites(cites)
-    faults += [problem] if problem else []
+    cited, more = _cites(cites)
+    return Request(name, plain, cited, tuple(text for text in (fault, problem, more) if text))
+
+
+def request_from(text: str) -> Request:
+    """Read a request back from its text.
+
+    Raises:
+        ValueError: when it is none.
+    """
+    match json.loads(text):
+        case [str(tool), dict(arguments), list(cites), list(faults)] if all(isinstance(f, str) for f in faults):
+            read = request_of(tool, arguments, cites)
+            return replace(read, faults=(*(_clean(fault)[:_LOGGED] for fault in faults), *read.faults))
+    raise ValueError("no request")
+
+
+def proposal_of(state: TrialState, request: Request, by: str = "agent") -> Proposal:
+    """Return the proposal that a request makes in a trial, with its number."""
     who = "harness" if by == "harness" else "agent"
-    return Proposal(call, _clean(name), plain, state.resolve(cited), who, tuple(faults))  # type: ignore[arg-type]  # narrowed just above
+    cites = state.resolve(request.cites)
+    return Proposal(state.next_call(), request.tool, request.arguments, cites, who, request.faults)  # type: ignore[arg-type]  # narrowed just above
+
+
+def _name(tool: Any) -> tuple[str, str]:
+    if not isinstance(tool, str):
+        return _shown(tool)[:_MAX_NAME], "the tool's name is no text"
+    name = _clean(_exact(tool))
+    return name[:_MAX_NAME], "" if len(name) <= _MAX_NAME else f"the tool's name has more than {_MAX_NAME} characters"
 
 
 def _plain(arguments: Any) -> tuple[dict[str, Any], str]:
     try:
         if not isinstance(arguments, Mapping):
-            raise TypeError(f"arguments are a {type(arguments).__name__}, expected an object")
-        text = json.dumps(dict(arguments), allow_nan=False)
+            return {"unreadable": _shown(arguments)}, f"arguments are a {type(arguments).__name__}, expected an object"
+        text = json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False)
+        text.encode()  # a lone surrogate is no UTF-8
         if len(text) > MAX_SIZE:
-            raise ValueError(f"arguments of {len(text)} characters, at most {MAX_SIZE}")
+            raise ValueError(f"{len(text)} characters, at most {MAX_SIZE}")
         copy: dict[str, Any] = json.loads(text)
-        problem = next(_number_faults(copy), "") or _surrogate(text)
-    except (TypeError, ValueError, RecursionError) as error:
-        return {"unreadable": _clean(repr(arguments)[:_LOGGED])}, f"arguments are no plain JSON: {error}"
+        problem = next(_problems(copy, 0), "")
+    except Exception as error:  # reading a foreign object runs its code, which may raise anything
+        return {"unreadable": _shown(arguments)}, _clean(f"arguments are no plain JSON: {said(error)}")
     return (copy, "") if not problem else ({"unreadable": _clean(text[:_LOGGED])}, problem)
 
 
-def _surrogate(text: str) -> str:
-    try:
-        json.loads(text, object_pairs_hook=lambda pairs: [str(v).encode() for pair in pairs for v in pair])
-    except UnicodeEncodeError:
-        return "a lone surrogate"
-    return ""
+def _problems(value: Any, depth: int) -> Iterator[str]:
+    if depth > _MAX_NESTING:
+        yield f"arguments are nested more than {_MAX_NESTING} levels deep"
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _problems(inner, depth + 1)
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield "a number that is not finite"
+    elif isinstance(value, int | float) and abs(value) >= 2**53:
+        yield "a number of 2^53 or more, which JSON readers round"
+
+
+def _exact(text: str) -> str:
+    """Return the plain text of a text whose class may say something else of itself."""
+    return str.__str__(text)
 
 
 def _clean(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _number_faults(value: Any) -> Iterator[str]:
-    for number in _numbers(value):
-        if isinstance(number, float) and not math.isfinite(number):
-            yield "a number that is not finite"
-        if abs(number) > 2**53:
-            yield "a number beyond 2^53"
+def _shown(value: Any) -> str:
+    """Return a short text of a foreign object, even of one that refuses to give any."""
+    try:
+        return _clean(_exact(repr(value))[:_LOGGED])
+    except Exception:  # see `_plain`
+        return f"<an object of type {type(value).__name__!r} that cannot be shown>"
 
 
-def _numbers(value: Any) -> Iterator[int | float]:
-    if isinstance(value, dict):
-        for inner in value.values():
-            yield from _numbers(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _numbers(inner)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield value
+def said(error: BaseException) -> str:
+    """Return what an exception says, one that cannot say it included; safe to be logged."""
+    try:
+        text = _exact(str(error))
+    except Exception:  # see `_plain`
+        text = "(it cannot say why)"
+    return _clean(text if len(text) <= _LOGGED else f"{text[:_LOGGED]}… ({len(text)} characters)")
 
 
 def _cites(cites: Any) -> tuple[tuple[str, ...], str]:
-    if isinstance(cites, str) or not isinstance(cites, Sequence):
-        return (), "cites are no list of texts"
-    if len(cites) > MAX_ITEMS or not all(isinstance(cite, str) and len(cite) <= 128 for cite in cites):
+    try:
+        if isinstance(cites, str) or not isinstance(cites, Sequence):
+            return (), "cites are no list of texts"
+        given = list(islice(cites, MAX_ITEMS + 1))
+    except Exception as error:  # see `_plain`
+        return (), _clean(f"cites are no list of texts: {said(error)}")
+    texts = tuple(_clean(_exact(cite)) for cite in given if isinstance(cite, str))
+    if len(texts) < len(given) or len(given) > MAX_ITEMS or any(len(text) > _MAX_NAME for text in texts):
         return (), f"cites are no list of at most {MAX_ITEMS} short texts"
-    return tuple(_clean(cite) for cite in cites), ""
+    return texts, ""
 
 
 def schema_faults(tool: Tool, arguments: Mapping[str, Any]) -> list[str]:
