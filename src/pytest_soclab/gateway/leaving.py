@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, unquote
@@ -13,7 +13,7 @@ _SHORTEST = 6  # characters of a secret that are searched for
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Yield every text in a JSON value."""
+    """Yield every text in a JSON value, the keys of objects not included."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -24,10 +24,28 @@ def texts(value: Any) -> Iterator[str]:
             yield from texts(inner)
 
 
+def _keys(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield key
+            yield from _keys(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _keys(inner)
+
+
+_UNSEEN = frozenset({"Cf", "Cc", "Mn", "Me"})  # joiners, controls, variation selectors and other marks that nobody sees
+
+
 def _flat(text: str) -> str:
     """Return text in one case, compatibility forms folded, without white space and invisible characters."""
     folded = unicodedata.normalize("NFKC", text)
-    return "".join(c for c in folded if not c.isspace() and unicodedata.category(c) not in ("Cf", "Cc")).casefold()
+    return "".join(c for c in folded if not c.isspace() and unicodedata.category(c) not in _UNSEEN).casefold()
+
+
+def _haystack(value: Any) -> str:
+    """Return the flat texts of a JSON value, one after the other as a reader puts them together, and then its keys."""
+    return f"{_flat(' '.join(texts(value)))}\0{_flat(' '.join(_keys(value)))}"
 
 
 @lru_cache(maxsize=1024)
@@ -50,7 +68,7 @@ def secret_labels(value: Any, secrets: Mapping[str, str]) -> list[str]:
     in hex, base64 or percent-encoding."""
     if not secrets:
         return []
-    haystack = _flat(" ".join(texts(value)))
+    haystack = _haystack(value)
     decoded = _flat(unquote(haystack)) if "%" in haystack else haystack
     return sorted(
         label
@@ -61,18 +79,23 @@ def secret_labels(value: Any, secrets: Mapping[str, str]) -> list[str]:
 
 def names_in(value: Any, names: Iterable[str]) -> list[str]:
     """Return the internal names that stand in a JSON value's texts."""
-    haystack = _flat(" ".join(texts(value)))
+    haystack = _haystack(value)
     return sorted(name for name in names if _flat(name) in haystack)
 
 
 def redact(value: Any, secrets: Mapping[str, str]) -> Any:
-    """Return a copy of a JSON value with each secret's text replaced by its label in brackets."""
+    """Return a copy of a JSON value with each secret's text replaced by its label in brackets, keys included."""
+    longest_first = sorted(secrets.items(), key=lambda item: -len(item[1]))  # one secret may stand inside another
+    return _redacted(value, [(f"[redacted: {label}]", secret) for label, secret in longest_first if secret])
+
+
+def _redacted(value: Any, marks: Sequence[tuple[str, str]]) -> Any:
     if isinstance(value, str):
-        for label, secret in secrets.items():
-            value = value.replace(secret, f"[redacted: {label}]")
+        for mark, secret in marks:
+            value = value.replace(secret, mark)
         return value
     if isinstance(value, Mapping):
-        return {key: redact(inner, secrets) for key, inner in value.items()}
+        return {_redacted(key, marks): _redacted(inner, marks) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [redact(inner, secrets) for inner in value]
+        return [_redacted(inner, marks) for inner in value]
     return value
