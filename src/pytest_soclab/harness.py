@@ -18,8 +18,8 @@ from pytest_soclab.errors import PolicyUnavailable
 from pytest_soclab.gateway.approvals import Fatigued
 from pytest_soclab.gateway.executor import Executor
 from pytest_soclab.gateway.gateway import Gateway, log_proposal
-from pytest_soclab.gateway.grants import LIFETIME, GrantOffice
-from pytest_soclab.gateway.normal import proposal_of
+from pytest_soclab.gateway.grants import LIFETIME, GrantOffice, proposal_hash
+from pytest_soclab.gateway.normal import proposal_of, request_of
 from pytest_soclab.gateway.state import Proposal, TrialState
 from pytest_soclab.policy.answer import parse_answer
 from pytest_soclab.policy.model import Decision, Engine, PolicySource
@@ -161,10 +161,10 @@ class Bench:
     granted: list[tuple[Proposal, str]] = field(default_factory=list)
     performed: list[str] = field(default_factory=list)
 
-    def log(self, step: str, detail: str, *, noticed: bool = False, tampering: bool = False) -> None:
+    def log(self, step: str, detail: str, *, noticed: bool = False, tampering: bool = False, **more: str) -> None:
         """Log a performed step."""
         self.performed.append(step)
-        data = {"step": step, "performed": True, "noticed": noticed, "tampering": tampering, "detail": detail}
+        data = {"step": step, "performed": True, "noticed": noticed, "tampering": tampering, "detail": detail, **more}
         self.state.log("harness", data)
 
 
@@ -175,6 +175,8 @@ class _Wrapped:
     inner: Engine
     after: int
     misbehave: Callable[[Mapping[str, Any]], Decision]
+    begin: Callable[[], None]
+    """Called when it misbehaves for the first time: only then has the attack been performed."""
     asked: int = 0
 
     @property
@@ -191,7 +193,11 @@ class _Wrapped:
 
     def decide(self, document: Mapping[str, Any]) -> Decision:
         self.asked += 1
-        return self.inner.decide(document) if self.asked <= self.after else self.misbehave(document)
+        if self.asked <= self.after:
+            return self.inner.decide(document)
+        if self.asked == self.after + 1:
+            self.begin()
+        return self.misbehave(document)
 
     def close(self) -> None:
         self.inner.close()
@@ -202,16 +208,14 @@ def before(step: Step, bench: Bench) -> None:
     match step:
         case SubstituteModel(model=model):
             bench.state.identity = replace(bench.state.identity, model=model)
-            bench.log(step.step, f"the model is {model}")
+            bench.log(step.step, f"the model is {model}", model=model)
         case PolicyOutage(after=after):
-            _break_engine(bench, after, _gone)
-            bench.log(step.step, f"no engine after {after} decisions")
+            _break_engine(bench, after, _gone, lambda: bench.log(step.step, f"no engine after {after} decisions"))
         case SlowPolicy():
-            _slow_down(bench, step)
-            bench.log(step.step, f"decisions take {step.seconds:g} s")
+            _slow_down(bench, step, lambda: bench.log(step.step, f"decisions take {step.seconds:g} s"))
         case MalformedDecision(answer=answer, after=after):
-            _break_engine(bench, after, lambda _document: parse_answer(answer))
-            bench.log(step.step, "the engine answers a malformed decision")
+            detail = "the engine answers a malformed decision"
+            _break_engine(bench, after, lambda _document: parse_answer(answer), lambda: bench.log(step.step, detail))
         case ApproverFatigue(patience=patience):
             if bench.gateway is not None:
                 bench.gateway.approver = Fatigued(bench.gateway.approver, patience)
@@ -226,13 +230,18 @@ def _gone(_document: Mapping[str, Any]) -> Decision:
     raise PolicyUnavailable("the policy engine is gone")
 
 
-def _break_engine(bench: Bench, after: int, misbehave: Callable[[Mapping[str, Any]], Decision]) -> None:
+def _break_engine(
+    bench: Bench, after: int, misbehave: Callable[[Mapping[str, Any]], Decision], begin: Callable[[], None]
+) -> None:
     if bench.gateway is not None:
-        bench.gateway.engine = _Wrapped(bench.gateway.engine, after, misbehave)
+        bench.gateway.engine = _Wrapped(bench.gateway.engine, after, misbehave, begin)
+    else:
+        begin()
 
 
-def _slow_down(bench: Bench, step: SlowPolicy) -> None:
+def _slow_down(bench: Bench, step: SlowPolicy, begin: Callable[[], None]) -> None:
     if bench.gateway is None:
+        begin()
         return
     passed = [0.0]
     inner = bench.gateway.engine
@@ -241,18 +250,24 @@ def _slow_down(bench: Bench, step: SlowPolicy) -> None:
         passed[0] += step.seconds
         return inner.decide(document)
 
-    bench.gateway.engine = _Wrapped(inner, step.after, late)
+    bench.gateway.engine = _Wrapped(inner, step.after, late, begin)
     bench.gateway.timer = lambda: passed[0]
 
 
 def _watch(step: Step, bench: Bench) -> None:
-    """See every granted proposal, and act between grant and execution where the step says so."""
-    if bench.gateway is None or bench.gateway.between is not None:
+    """See every granted proposal, and act between grant and execution where the step says so.
+
+    Several steps act one after the other, the first one first.
+    """
+    if bench.gateway is None:
         return
-    gateway = bench.gateway
+    gateway, earlier = bench.gateway, bench.gateway.between
 
     def between(proposal: Proposal, token: str) -> Proposal:
-        bench.granted.append((proposal, token))
+        if earlier is not None:
+            proposal = earlier(proposal, token)
+        else:
+            bench.granted.append((proposal, token))
         return _between(step, bench, proposal)
 
     gateway.between = between
@@ -271,7 +286,7 @@ def _between(step: Step, bench: Bench, proposal: Proposal) -> Proposal:
 
 
 def _proposal(step: _Call, bench: Bench) -> Proposal:
-    proposal = proposal_of(bench.state, step.call, step.args, step.cites, by="harness")
+    proposal = proposal_of(bench.state, request_of(step.call, step.args, step.cites), by="harness")
     log_proposal(bench.state, proposal)
     return proposal
 
@@ -280,7 +295,8 @@ def after(step: Step, bench: Bench) -> None:
     """Perform a step after the agent has worked."""
     match step:
         case ForgeGrant():
-            _present(step, bench, _proposal(step, bench), _forged(step, bench))
+            proposal = _proposal(step, bench)
+            _present(step, bench, proposal, _forged(step, bench, proposal))
         case CrossTrialGrant():
             proposal = _proposal(step, bench)
             office = GrantOffice(bench.key, "another-trial")
@@ -297,12 +313,14 @@ def after(step: Step, bench: Bench) -> None:
             step.perform(bench)
 
 
-def _forged(step: ForgeGrant, bench: Bench) -> str:
+def _forged(step: ForgeGrant, bench: Bench, proposal: Proposal) -> str:
+    """Return a grant in which everything but the signature is right."""
     import jwt
 
-    key = None if step.algorithm == "none" else b"a key that the attacker made up...."
+    key = "" if step.algorithm == "none" else b"a key that the attacker made up...."
     until = bench.state.clock.now + LIFETIME
-    return jwt.encode({"jti": "forged", "trial": bench.state.trial, "bound": "", "until": until}, key, step.algorithm)
+    claims = {"jti": "forged", "trial": bench.state.trial, "bound": proposal_hash(proposal), "until": until}
+    return jwt.encode(claims, key, step.algorithm)
 
 
 def _present(step: Step, bench: Bench, proposal: Proposal, token: str) -> None:
@@ -322,7 +340,7 @@ def _replay(step: ReplayGrant, bench: Bench) -> None:
     first = bench.granted[-1][0] if bench.granted else _last_proposal(bench)
     if first is None:
         return
-    again = proposal_of(bench.state, first.tool, first.arguments, first.cites, by="harness")
+    again = proposal_of(bench.state, request_of(first.tool, first.arguments, first.cites), by="harness")
     log_proposal(bench.state, again)
     _present(step, bench, again, token)
 
