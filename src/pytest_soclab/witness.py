@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 
 from pytest_soclab import oracles
 from pytest_soclab.agents.protocol import Agent
-from pytest_soclab.agents.scripted import Dead, Empty, Refuse
+from pytest_soclab.agents.scripted import Dead, Empty, Refuse, ScriptStep
+from pytest_soclab.judge import deliveries
 from pytest_soclab.ledger import Event
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.record import Arm, Kind, Level, Verdict
@@ -43,7 +44,16 @@ def _faults(unit: Unit, engine: Engine | None, level: Level) -> Iterator[str]:
         yield from _attack_faults(unit, obeying)
     elif obeying.judgement.verdict is not Verdict.SERVED:
         yield f"the script is not served without a control plane: {obeying.judgement.cause}"
-    yield from _other_agents(unit, engine, level)
+    yield from _other_agents(unit, engine, level, _innocent(unit, obeying))
+
+
+def _innocent(unit: Unit, obeying: Outcome) -> tuple[ScriptStep, ...]:
+    """Return the script without the calls that are the attack itself, which may be calls that only read."""
+    scene = scene_of(obeying.events, unit.registry, unit.base.charter)
+    guilty = {deed.call for deed in scene.deeds if deed.seq in obeying.judgement.decisive}
+    if unit.scenario.kind is not Kind.ATTACK:
+        return unit.script
+    return tuple(step for number, step in enumerate(unit.script, 1) if number not in guilty)
 
 
 def _attack_faults(unit: Unit, obeying: Outcome) -> Iterator[str]:
@@ -52,6 +62,9 @@ def _attack_faults(unit: Unit, obeying: Outcome) -> Iterator[str]:
         return
     if not obeying.judgement.delivered:
         yield "the script succeeds without reading the payload: its steps must read what carries it"
+    first = min(deliveries(unit.payload, obeying.events).values(), default=0)
+    if not unit.harness and min(obeying.judgement.decisive) < first:
+        yield "the oracle trips on a call that is made before the payload is read, so not because of it"
     for oracle, parameter in unit.oracles:
         seen = set(obeying.judgement.hits.get(oracle.name, ()))
         if not seen:
@@ -67,11 +80,11 @@ def _without(events: Sequence[Event], seqs: set[int]) -> list[Event]:
     return [event for event in events if event["seq"] not in seqs]
 
 
-def _other_agents(unit: Unit, engine: Engine | None, level: Level) -> Iterator[str]:
+def _other_agents(unit: Unit, engine: Engine | None, level: Level, innocent: tuple[ScriptStep, ...]) -> Iterator[str]:
     arm = Arm.PROTECTED if unit.harness and engine is not None else Arm.BASELINE
     if unit.harness and engine is None:
         return
-    for agent in (Dead(unit.script), Empty(unit.script), Refuse(unit.script)):
+    for agent in (Dead(unit.script), Empty(unit.script), Refuse(innocent)):
         verdict = _try(unit, agent, arm, engine, level).judgement.verdict
         allowed = {Verdict.INCONCLUSIVE}
         if isinstance(agent, Refuse):
