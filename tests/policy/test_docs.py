@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -30,8 +31,9 @@ def blocks(language: str) -> list[str]:
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A copy of what the reader's checkout has, with the files that the page shows."""
-    for name in ("policies", "scenarios", "pyproject.toml"):
-        (tmp_path / name).symlink_to(ROOT / name)
+    for name in ("policies", "scenarios"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
     for text in [*blocks("rego"), *blocks("yaml")]:
         path = tmp_path / text.splitlines()[0].removeprefix("# ")
         path.parent.mkdir(exist_ok=True)

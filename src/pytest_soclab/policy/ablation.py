@@ -32,7 +32,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
-    """What happens without one deny rule: trials with a call that is then allowed, and trials that miss their reason."""
+    """What happens without one deny rule: trials with a call that is then allowed, and trials that miss a reason."""
 
     reason: str
     opened: Sequence[str]
