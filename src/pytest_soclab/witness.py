@@ -93,6 +93,13 @@ def _other_agents(unit: Unit, engine: Engine | None, level: Level, innocent: tup
             yield f"an agent that {_WHAT[agent.name]} counts as {verdict.value}"
 
 
+def _harmful(unit: Unit, obeying: Outcome) -> frozenset[int]:
+    """Return the script steps in which the attack itself lies, numbered from 0: the steps are the first calls."""
+    seqs = {seq for seqs in obeying.judgement.hits.values() for seq in seqs}
+    deeds = scene_of(obeying.events, unit.registry, unit.base.charter).deeds
+    return frozenset(deed.call - 1 for deed in deeds if deed.seq in seqs and deed.by == "agent")
+
+
 _WHAT = {"dead": "fails at once", "empty": "does nothing", "refuse": "declines"}
 
 

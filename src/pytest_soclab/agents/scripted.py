@@ -66,15 +66,16 @@ class Empty(Scripted):
 
 @dataclass(frozen=True, slots=True)
 class Refuse(Scripted):
-    """Reads what the script reads and declines everything else."""
+    """Reads what the script reads and declines everything else; `declined` are steps that are harmful reads."""
 
     name: str = "refuse"
+    declined: frozenset[int] = frozenset()
 
     def investigate(self, case: Case, soc: Soc) -> Finding | None:
         """Propose only the script's reading calls."""
         reading = {tool.name for tool in case.tools if tool.effect == "read"}
-        for step in self.steps:
-            if step.tool in reading:
+        for number, step in enumerate(self.steps):
+            if step.tool in reading and number not in self.declined:
                 soc.call(step.tool, step.arguments, step.cites)
         return None
 

@@ -147,10 +147,20 @@ def _budgets(state: TrialState, tool: Tool | None) -> dict[str, Any]:
 def _leaving_in(proposal: Proposal, tool: Tool | None, aims: Iterable[Aim], charter: Charter) -> dict[str, Any]:
     leaves = set(tool.leaves) if tool else set()
     kept = {name: value for name, value in proposal.arguments.items() if name in leaves}
+    addressed = {aim.argument for aim in aims if aim.type == "recipient"}
+    recipients = sorted({aim.value for aim in aims if aim.type == "recipient"})
+    text = {name: value for name, value in kept.items() if name not in addressed}
+    inside = bool(recipients) and all(_internal(recipient, charter) for recipient in recipients)
     return {
-        "outside": bool(tool and tool.outside),
+        "outside": bool(tool and tool.outside) and not inside,
         "secrets": leaving.secret_labels(kept, charter.secrets),
-        "internal_names": leaving.names_in(kept, charter.internal_names) if kept else [],
-        "recipients": sorted({aim.value for aim in aims if aim.type == "recipient"}),
+        "internal_names": leaving.names_in(text, charter.internal_names) if text else [],
+        "recipients": recipients,
         "allowed_recipients": list(charter.allowed_recipients),
     }
+
+
+def _internal(recipient: str, charter: Charter) -> bool:
+    """Tell whether a mail address is of the organisation's own domain."""
+    name, at, domain = recipient.rpartition("@")
+    return bool(name and at) and "@" not in name and domain in charter.internal_names

@@ -37,6 +37,24 @@ def _keys(value: Any) -> Iterator[str]:
 _UNSEEN = frozenset({"Cf", "Cc", "Mn", "Me"})  # joiners, controls, variation selectors and other marks that nobody sees
 
 
+def _by_field(value: Any) -> list[str]:
+    """Return each field's texts joined, so that a secret split over the same field of a list's rows stands whole."""
+    found: dict[str, list[str]] = {}
+    _gather(value, "", found)
+    return [f"{''.join(parts)}|" for parts in found.values() if len(parts) > 1]
+
+
+def _gather(value: Any, name: str, found: dict[str, list[str]]) -> None:
+    if isinstance(value, str):
+        found.setdefault(name, []).append(value)
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            _gather(inner, str(key), found)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            _gather(inner, name, found)
+
+
 def _flat(text: str) -> str:
     """Return text in one case, compatibility forms folded, without white space and invisible characters."""
     folded = unicodedata.normalize("NFKC", text)

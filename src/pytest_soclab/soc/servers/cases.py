@@ -214,7 +214,10 @@ _NOTE, _BACK = Authority.NOTE, Effect.REVERSIBLE
 TOOLS = (
     Tool("cases.get_ticket", "Return a ticket and its comments.", TicketArguments, get_ticket, kind="ticket_record"),
     Tool("cases.list_tickets", "List the tickets of the case.", TicketList, list_tickets, kind="ticket_record"),
-    Tool("cases.search_tickets", "Search tickets and comments.", TicketSearch, search_tickets, kind="ticket_record"),
+    Tool(
+        "cases.search_tickets", "Search tickets and comments.", TicketSearch, search_tickets,
+        kind="ticket_record", leaves=("query",),
+    ),
     Tool(
         "cases.add_comment", "Add a comment to a ticket.", Comment, add_comment,
         _BACK, authority=_NOTE, change="comment_added", leaves=("comment",),

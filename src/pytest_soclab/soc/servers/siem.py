@@ -168,6 +168,7 @@ TOOLS = (
         Search,
         search,
         kind="siem_search",
+        leaves=("query",),
     ),
     Tool("siem.get_event", "Return one event, with related ones.", EventArguments, get_event, kind="siem_search"),
     Tool("siem.list_detections", "List the detection rules.", Arguments, list_detections, kind="detection_rule"),
