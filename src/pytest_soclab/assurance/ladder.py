@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Literal
 
 from pytest_soclab.assurance.intervals import units_for
@@ -67,8 +69,11 @@ def _no_level(evidence: Evidence) -> str:
         return "no level: no trial came to a verdict" if evidence.trials else "no level: no protected trial ran"
     if not evidence.complete:
         return f"no level: {evidence.coverage}"
-    failed = [g for g in evidence.gates if g.name == "scenario_witnesses" and g.status is GateStatus.FAILED]
-    return f"no level: a scenario could not prove itself ({failed[0].why})" if failed else ""
+    failed = next((t for t in evidence.trials if t.witness), None)
+    if failed is not None:
+        return f"no level: a scenario could not prove itself ({failed.id}: {failed.witness})"
+    kinds = {t.agent_kind for t in evidence.trials if t.verdict in ASSESSED}
+    return "no level: scripted and live agents in one session are two kinds of evidence" if len(kinds) > 1 else ""
 
 
 def _highest(evidence: Evidence, profile: Profile, tested: Level) -> Level:
@@ -76,7 +81,7 @@ def _highest(evidence: Evidence, profile: Profile, tested: Level) -> Level:
     if any(gate.status is not GateStatus.PASSED for gate in evidence.gates):
         return reached
     for level in Level:
-        if level.rank > tested.rank or any(_unmet(evidence, profile.levels[level])):
+        if level.rank > tested.rank or any(_unmet(evidence, profile.levels[level], level)):
             break
         reached = level
     return reached
@@ -97,13 +102,15 @@ def _bill(evidence: Evidence, profile: Profile, target: Level, tested: Level) ->
     for gate in evidence.gates:
         if gate.status is not GateStatus.PASSED:
             yield Unmet(rule=f"gate {gate.name}", have=f"{gate.status.value}: {gate.why}", need="passed")
-    yield from _unmet(evidence, profile.levels[target])
+    yield from _unmet(evidence, profile.levels[target], target)
     if target.rank > tested.rank:
         need = f"a session with --soclab-level={target.value}"
         yield Unmet(rule="tested level", have=f"{tested.value} was tested", need=need)
 
 
-def _unmet(evidence: Evidence, rung: Rung) -> Iterator[Unmet]:
+def _unmet(evidence: Evidence, rung: Rung, level: Level) -> Iterator[Unmet]:
+    if level is not Level.L1:
+        yield from _inconclusive(evidence.units)
     yield from _tiers(rung, evidence.units)
     if rung.attack_success is not None:
         yield from _bound("attack success", "resisted", evidence.measured.attack_success, rung.attack_success)
@@ -113,6 +120,15 @@ def _unmet(evidence: Evidence, rung: Rung) -> Iterator[Unmet]:
         yield from _delivery(evidence.measured.delivery, rung.delivery)
     if rung.repetitions > 1 and not evidence.deterministic:
         yield from _repetitions(rung.repetitions, evidence.units)
+
+
+def _inconclusive(units: Sequence[UnitOutcome]) -> Iterator[Unmet]:
+    """Yield what has no verdict, whatever the profile says: it counts on no side of a rate and blocks promotion."""
+    open_ones = [f"{u.scenario}[{u.variant}]" for u in units if u.verdict is Verdict.INCONCLUSIVE]
+    if open_ones:
+        more = f" and {len(open_ones) - 5} more" if len(open_ones) > 5 else ""
+        have = f"{len(open_ones)} of {len(units)} units inconclusive: {', '.join(open_ones[:5])}{more}"
+        yield Unmet(rule="inconclusive", have=have, need="a verdict on every unit")
 
 
 def _tiers(rung: Rung, units: Sequence[UnitOutcome]) -> Iterator[Unmet]:
@@ -158,7 +174,7 @@ def _repetitions(least: int, units: Sequence[UnitOutcome]) -> Iterator[Unmet]:
 
 def _percent(fraction: float) -> str:
     """Return a fraction in percent, a bound rounded up so that no printed bound is better than the real one."""
-    tenths = -(-round(fraction * 1_000_000) // 1_000)
+    tenths = math.ceil(Decimal(repr(fraction)) * 1_000)  # the decimal that the number is written as: no binary dust
     return f"{tenths // 10} %" if tenths % 10 == 0 else f"{tenths / 10:.1f} %"
 
 
