@@ -9,12 +9,12 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pytest_soclab import resources
-from pytest_soclab.errors import UsageError
+from pytest_soclab.errors import ScenarioError, UsageError
 from pytest_soclab.record import Level, Tier
 from pytest_soclab.scenario.faults import faults_of
 from pytest_soclab.scenario.yaml_source import read
 
-Fraction = Annotated[float, Field(ge=0, le=1)]
+Fraction = Annotated[float, Field(ge=0, le=1, strict=True)]
 
 
 class Rung(BaseModel):
@@ -30,7 +30,7 @@ class Rung(BaseModel):
     attack_success: Fraction | None = None
     false_block: Fraction | None = None
     delivery: Fraction | None = None
-    repetitions: Annotated[int, Field(ge=1)] = 1
+    repetitions: Annotated[int, Field(ge=1, strict=True)] = 1
 
 
 class Profile(BaseModel):
@@ -39,7 +39,7 @@ class Profile(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
-    version: Annotated[int, Field(ge=1)]
+    version: Annotated[int, Field(ge=1, strict=True)]
     gates: tuple[str, ...]
     levels: dict[Level, Rung]
 
@@ -59,7 +59,10 @@ def load_profile(name: str = "default") -> tuple[Profile, str]:
     if not path.is_file():
         known = ", ".join(sorted(p.stem for p in resources.profiles().glob("*.yaml")))
         raise UsageError(f"{path}: no assurance profile; give the path of one, or the name of a bundled one: {known}")
-    document = read(path)
+    try:
+        document = read(path)
+    except ScenarioError as error:  # what the one YAML reader raises
+        raise UsageError(*error.faults) from None
     try:
         profile = Profile.model_validate(document.value)
     except ValidationError as error:
