@@ -89,7 +89,7 @@ class TranscriptFolder(Mapping[str, Sequence[Event]]):
             text = (self._folder / f"{trial}.jsonl").read_text(encoding="utf-8", errors="surrogatepass")
         except OSError:
             raise KeyError(trial) from None
-        return [json.loads(line) for line in text.splitlines()]
+        return [json.loads(line) for line in text.split("\n") if line]  # a text may hold U+2028, which splits too
 
     def __iter__(self) -> Iterator[str]:
         """Yield the ids of the trials that have a transcript, sorted."""
