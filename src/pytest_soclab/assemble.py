@@ -10,12 +10,12 @@ from pytest_soclab.assurance.gates import gates, known_answer_gate
 from pytest_soclab.assurance.ladder import Evidence, decide
 from pytest_soclab.assurance.profile import Profile
 from pytest_soclab.assurance.units import rates
-from pytest_soclab.ledger import digest
 from pytest_soclab.record import (
     AgentInfo,
     Arm,
     ArmResult,
     Digests,
+    Gate,
     Level,
     PolicyInfo,
     Results,
@@ -41,21 +41,27 @@ class Facts:
     selected: int = 0
     errors: tuple[str, ...] = ()
     scenario_digests: dict[str, str] = field(default_factory=dict)
-    incident_digests: dict[str, str] = field(default_factory=dict)
+    variants: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Every variant of each scenario of which one was selected: `-k plain` is no whole run."""
     known_answer: Mapping[str, Any] | None = None
     known_selected: frozenset[str] = frozenset()
     """Keys of the known-answer items that the session ran."""
+    known_gate: Gate | None = None
+    """The known-answer gate where it was decided before (a shard's)."""
+    corpus_digest: str = ""
+    digests: Digests | None = None
+    """The digests where they are known before (a shard's)."""
 
 
 def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timing) -> Results:
     """Return the finished record of a session."""
     trials = tuple(facts.trials[name] for name in sorted(facts.trials))
-    counts = _counts(facts, trials)
     agent = _agent(facts)
     protected = [t for t in trials if t.arm is Arm.PROTECTED]
+    counts = _counts(facts, trials if facts.mode == "baseline" else protected)
     found = gates(profile.gates, protected) if facts.mode != "known-answer" else ()
     if facts.known_answer is not None:
-        found = (*found, known_answer_gate(facts.known_answer, facts.known_selected))
+        found = (*found, facts.known_gate or known_answer_gate(facts.known_answer, facts.known_selected))
     basis: Literal["controls", "agent"] = "agent" if agent.kind == "live" else "controls"
     evidence = Evidence(protected, found, _complete(counts), _coverage(counts), agent.deterministic, basis)
     arms = {arm.value: _arm(profile, trials, arm) for arm in Arm} if facts.mode == "compare" else None
@@ -71,7 +77,7 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
         known_answer=dict(facts.known_answer) if facts.known_answer is not None else None,
         agent=agent,
         policy=facts.policy or PolicyInfo(engine="embedded", source="none", digest="", package="soclab.gateway"),
-        digests=_digests(facts, profile_digest),
+        digests=facts.digests or _digests(facts, profile_digest),
         command=facts.command,
         timing=timing,
     )
@@ -83,7 +89,11 @@ def _arm(profile: Profile, trials: Sequence[Trial], arm: Arm) -> ArmResult:
 
 
 def _counts(facts: Facts, trials: Sequence[Trial]) -> ScenarioCount:
-    ran = {trial.scenario for trial in trials} - {trial.scenario for trial in trials if not trial.root_hash}
+    """Count the scenarios that ran whole, every variant of them, in the arm that the level speaks of."""
+    ended = {(trial.scenario, trial.variant) for trial in trials}
+    short = {trial.scenario for trial in trials if not trial.root_hash}
+    short |= {name for name, variants in facts.variants.items() if any((name, v) not in ended for v in variants)}
+    ran = {scenario for scenario, _ in ended} - short
     return ScenarioCount(
         corpus=facts.corpus, selected=facts.selected, run=len(ran), errors=len(facts.errors),
         error_texts=tuple(sorted(facts.errors)),
@@ -117,6 +127,5 @@ def _agent(facts: Facts) -> AgentInfo:
 
 def _digests(facts: Facts, profile_digest: str) -> Digests:
     scenarios = dict(sorted(facts.scenario_digests.items()))
-    corpus = digest({"scenarios": scenarios, "incidents": dict(sorted(facts.incident_digests.items()))})
     policy = facts.policy.digest if facts.policy else ""
-    return Digests(corpus=corpus, policy=policy, profile=profile_digest, scenarios=scenarios)
+    return Digests(corpus=facts.corpus_digest, policy=policy, profile=profile_digest, scenarios=scenarios)

@@ -8,9 +8,13 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from pytest_soclab.errors import SoclabError, printable
+
+if TYPE_CHECKING:
+    from pytest_soclab.commands import Said
+from pytest_soclab.options import LEVELS
 
 PROGRAM = "soclab"
 TROUBLE = 2
@@ -126,7 +130,116 @@ def _intel_off(options: argparse.Namespace) -> int:
     return intel_off(options)
 
 
+def _folder_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="DIR", help="a session's artifacts, such as .soclab/latest")
+
+
+def _report_arguments(parser: argparse.ArgumentParser) -> None:
+    _folder_arguments(parser)
+    parser.add_argument("--previous", metavar="PATH", help="an earlier results.json: the summary shows the differences")
+
+
+def _compare_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("old", metavar="OLD", help="the earlier results.json, or its folder")
+    parser.add_argument("new", metavar="NEW", help="the later results.json, or its folder")
+    parser.add_argument("--fail-if-worse", action="store_true", help="exit 1 where the new session is worse")
+
+
+def _merge_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shards", nargs="+", metavar="DIR", help="the artifacts of one session's shards")
+    parser.add_argument("-o", "--out", required=True, metavar="DIR", help="the folder to write, new or empty")
+    parser.add_argument("--require-level", choices=LEVELS, help="exit 1 below this recommended level")
+
+
+def _policy_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(metavar="ACTION", required=True, parser_class=_Parser)
+    for name, (text, action) in POLICY_ACTIONS.items():
+        child = actions.add_parser(name, help=text, description=text, allow_abbrev=False)
+        _folder_arguments(child)
+        needed = name == "replay"
+        child.add_argument(
+            "--policies", metavar="DIR", required=needed, help="the policy to ask (default: the bundled one)"
+        )
+        child.set_defaults(action=action)
+
+
+def _stored(name: str) -> Callable[[argparse.Namespace], int]:
+    """Return a function that runs one of `stored`'s, imported only then."""
+
+    def run(options: argparse.Namespace) -> int:
+        from pytest_soclab import stored
+
+        status: int = getattr(stored, name)(options)
+        return status
+
+    return run
+
+
+POLICY_ACTIONS: dict[str, tuple[str, Callable[[argparse.Namespace], int]]] = {
+    "coverage": ("List each deny rule with the scenarios that it alone stops.", _stored("policy_coverage")),
+    "ablate": ("Take each deny rule out in turn; exit 1 where nothing turns red.", _stored("policy_ablate")),
+    "replay": ("Decide a stored session under another policy.", _stored("policy_replay")),
+}
+
+
+def _policy(options: argparse.Namespace) -> int:
+    status: int = options.action(options)
+    return status
+
+
+def _lint_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="files or folders (default: ./scenarios, else the bundled corpus)"
+    )
+    parser.add_argument("--policies", metavar="DIR", help="the policy whose reasons `stopped_by` names")
+    parser.add_argument("--no-witness", action="store_true", help="do not let the scenarios prove themselves")
+    parser.add_argument("--complete", action="store_true", help="a mandatory gate without an attack is a fault")
+
+
+def _schema_arguments(parser: argparse.ArgumentParser) -> None:
+    names = ("scenario", "incident", "results", "decision-input")
+    parser.add_argument("name", nargs="?", choices=names, default="scenario", help="of what (default: scenario)")
+
+
+def _new_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kind", choices=("ATK", "BEN"), help="an attack or a benign control")
+    parser.add_argument("--id", metavar="ID", help="such as ATK-070 (default: the next free one)")
+    parser.add_argument("--incident", metavar="NAME", default="identity-compromise", help="the world it plays in")
+    parser.add_argument("-o", "--output", metavar="DIR", help="the folder to write to (default: ./scenarios/…)")
+
+
+def _lint(options: argparse.Namespace) -> int:
+    from pytest_soclab.commands import LintOptions, lint
+
+    return _say(lint(LintOptions(options.paths, options.policies, not options.no_witness, options.complete)))
+
+
+def _schema(options: argparse.Namespace) -> int:
+    from pytest_soclab.commands import schema
+
+    return _say(schema(options.name))
+
+
+def _new(options: argparse.Namespace) -> int:
+    from pytest_soclab.commands import new
+
+    return _say(new(options.kind, options.id, options.incident, options.output))
+
+
+def _say(said: Said) -> int:
+    sys.stdout.write(said.text)
+    return said.status
+
+
 COMMANDS: dict[str, Command] = {
+    "lint": Command("Check scenario and incident files, alone and together.", _lint_arguments, _lint),
+    "schema": Command("Print a JSON Schema.", _schema_arguments, _schema),
+    "new": Command("Write the scaffold of a scenario.", _new_arguments, _new),
+    "verify": Command("Recheck every chain of a stored session.", _folder_arguments, _stored("verify")),
+    "report": Command("Write a stored session's report anew.", _report_arguments, _stored("report")),
+    "compare": Command("Compare two stored sessions.", _compare_arguments, _stored("compare")),
+    "merge": Command("Join the shards of one session.", _merge_arguments, _stored("merge")),
+    "policy": Command("Ask what a policy's rules are good for.", _policy_arguments, _policy),
     "score": Command("Print scored runs: totals, beyond-human count, evidence.", _score_arguments, _score),
     "gate": Command("Fail when a candidate drops what its baseline found.", _gate_arguments, _gate),
     "intel-off": Command("Derive a profile with every lookup server withheld.", _intel_off_arguments, _intel_off),

@@ -112,8 +112,13 @@ def lost(lab: Lab, root: Path, nodeid: str, cause: str) -> dict[str, Any] | None
     loaded = load_scenario(path, lab.vocabulary, _shown(path, root))
     spec = Spec(loaded, match["variant"], Arm(match["arm"]), int(match["again"] or 1))
     record = skeleton(lab, spec, nodeid, cause).model_dump(mode="json")
-    corpus = len(corpus_of(path.parent))
-    return {"selected": [record], "digests": {loaded.scenario.id: loaded.digest}, "corpus": corpus, "incidents": {}}
+    files = corpus_of(path.parent)
+    return {
+        "selected": [record],
+        "digests": {loaded.scenario.id: loaded.digest},
+        "corpus": len(set(files) - lab.above_level),
+        "corpus_digest": corpus_digest(files),
+    }
 
 
 def _item(parent: ScenarioFile, lab: Lab, spec: Spec) -> ScenarioItem:
@@ -151,6 +156,7 @@ class ScenarioItem(pytest.Function):
             self.config.stash[state.MARKS](mark)
             self.add_marker(mark)
         if scenario.from_level.rank > lab.level.rank:
+            lab.above_level.add(str(self.path))
             reason = f"{scenario.id} needs {scenario.from_level.value}; the session tests {lab.level.value}"
             self.add_marker(pytest.mark.skip(reason=reason))
 
@@ -248,13 +254,35 @@ def unfinished(item: ScenarioItem, cause: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=256)
 def corpus_of(folder: Path) -> tuple[str, ...]:
-    """Return the names of every scenario file of the corpus that a scenario's folder belongs to.
+    """Return every scenario file of the corpus that a scenario's folder belongs to, sorted.
 
     A corpus is the nearest folder above that has an `incidents/` folder, else the folder itself.
     """
-    root = next((parent for parent in (folder, *list(folder.parents)[:2]) if (parent / "incidents").is_dir()), folder)
+    root = _corpus_root(folder)
     files = [*root.rglob("ATK-*.yaml"), *root.rglob("BEN-*.yaml")]
     return tuple(sorted(str(path) for path in files))
+
+
+def _corpus_root(folder: Path) -> Path:
+    above = (folder, *list(folder.parents)[:2])
+    return next((parent for parent in above if (parent / "incidents").is_dir()), folder)
+
+
+@lru_cache(maxsize=16)
+def corpus_digest(files: tuple[str, ...]) -> str:
+    """Return the SHA-256 over the scenario and incident files of a corpus, by name and content, in hex."""
+    incidents = {str(path) for file in files for path in _incidents_beside(Path(file).parent)}
+    lines = [f"{Path(name).name} {_file_digest(name)}\n" for name in sorted({*files, *incidents})]
+    return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
+
+
+@lru_cache(maxsize=256)
+def _incidents_beside(folder: Path) -> tuple[Path, ...]:
+    return tuple(sorted((_corpus_root(folder) / "incidents").glob("*.yaml")))
+
+
+def _file_digest(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes().replace(b"\r\n", b"\n")).hexdigest()
 
 
 def in_shard(name: str, shard: tuple[int, int] | None) -> bool:
@@ -265,21 +293,15 @@ def in_shard(name: str, shard: tuple[int, int] | None) -> bool:
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) % whole == part - 1
 
 
-def census(items: Iterable[pytest.Item]) -> dict[str, Any]:
+def census(lab: Lab, items: Iterable[pytest.Item]) -> dict[str, Any]:
     """Return what this process selected and how large the corpus is, as plain JSON."""
     own = [item for item in items if isinstance(item, ScenarioItem)]
-    corpus = {name for folder in {item.path.parent for item in own} for name in corpus_of(folder)}
+    files = tuple(sorted({name for folder in {item.path.parent for item in own} for name in corpus_of(folder)}))
     wanted = [item for item in own if not item.get_closest_marker("skip")]
-    skipped = {str(item.path) for item in own} - {str(item.path) for item in wanted}
-    digests = {item.spec.loaded.scenario.id: item.spec.loaded.digest for item in own}
-    incidents = {str(item.spec.loaded.incident_path): item.spec.loaded.scenario.incident for item in own}
     return {
-        "corpus": len(corpus - skipped),
+        "corpus": len(set(files) - lab.above_level),
+        "corpus_digest": corpus_digest(files) if files else "",
         "selected": [item.skeleton().model_dump(mode="json") for item in wanted],
-        "digests": digests,
-        "incidents": {name: _file_digest(path) for path, name in incidents.items()},
+        "digests": {item.spec.loaded.scenario.id: item.spec.loaded.digest for item in own},
+        "variants": {item.spec.loaded.scenario.id: list(item.spec.loaded.scenario.variants) for item in own},
     }
-
-
-def _file_digest(path: str) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

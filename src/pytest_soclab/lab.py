@@ -39,6 +39,8 @@ class Lab:
     key: bytes = field(default_factory=clock.signing_key)
     ids: dict[str, str] = field(default_factory=dict)
     """Scenario id to the file that has it, to refuse duplicates."""
+    above_level: set[str] = field(default_factory=set)
+    """Scenario files that need a higher level than the one under test."""
     _incidents: dict[Path, tuple[LoadedIncident, Prepared]] = field(default_factory=dict)
     _units: dict[tuple[str, str, str], Unit] = field(default_factory=dict)
     _witnesses: dict[tuple[str, str, str], str] = field(default_factory=dict)

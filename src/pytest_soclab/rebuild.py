@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pytest_soclab import artifacts, ledger
 from pytest_soclab.artifacts import TranscriptFolder, load_results
+from pytest_soclab.assemble import Facts, results_of
+from pytest_soclab.assurance.gates import KNOWN_ANSWER
+from pytest_soclab.assurance.profile import load_profile
 from pytest_soclab.errors import ArtifactError, printable
 from pytest_soclab.ledger import Event
+from pytest_soclab.policy.ablation import Record, record_of
 from pytest_soclab.record import Results, Trial
+from pytest_soclab.report.merge import Joined, merge
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,8 @@ def read_transcript(path: Path) -> list[Event]:
         text = path.read_text(encoding="utf-8", errors="surrogatepass")
     except OSError as error:
         raise ArtifactError(f"{path}: cannot be read ({error.strerror}), expected a transcript") from None
+    except UnicodeDecodeError as error:
+        raise ArtifactError(f"{path}: byte {error.start} is not UTF-8, expected a transcript") from None
     events: list[Event] = []
     for number, line in enumerate(text.split("\n")[:-1] or [text], 1):
         try:
@@ -95,7 +101,7 @@ def _log_faults(folder: Path, results: Results) -> Iterator[str]:
     path = folder / artifacts.TRIALS
     expected = {trial.id: trial for trial in results.trials if trial.root_hash}
     seen: set[str] = set()
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    lines = path.read_bytes().splitlines() if path.is_file() else []
     for number, line in enumerate(lines, 1):
         try:
             trial = Trial.model_validate_json(line)
@@ -103,19 +109,20 @@ def _log_faults(folder: Path, results: Results) -> Iterator[str]:
             yield f"{path}:{number}: found no trial record"
             continue
         seen.add(trial.id)
-        if trial.id in expected and trial != expected[trial.id]:
+        if trial.id not in expected:
+            yield f"{path}:{number}: {printable(trial.id)} is not in results.json"
+        elif trial != expected[trial.id]:
             yield f"{path}:{number}: {trial.id} differs from results.json"
     for name in sorted(set(expected) - seen):
         yield f"{path}: no line for {name}"
 
 
-def rebuild(folder: Path) -> list[Path]:
+def rebuild(folder: Path, previous: Results | None = None) -> list[Path]:
     """Write `report.html` and `summary.md` of a stored session anew and return their paths."""
-    results = load_results(folder)
-    return write_report(folder, results)
+    return write_report(folder, load_results(folder), previous)
 
 
-def write_report(folder: Path, results: Results) -> list[Path]:
+def write_report(folder: Path, results: Results, previous: Results | None = None) -> list[Path]:
     """Render a record and the folder's transcripts into the folder.
 
     Raises:
@@ -125,41 +132,58 @@ def write_report(folder: Path, results: Results) -> list[Path]:
 
     out = artifacts.Artifacts(folder, fresh=False)
     out.write(artifacts.REPORT, html.render(results, TranscriptFolder(folder)))
-    out.write(artifacts.SUMMARY, summary.render(results))
+    out.write(artifacts.SUMMARY, summary.render(results, previous))
     if out.trouble:
         raise ArtifactError(out.trouble)
     return [folder / artifacts.REPORT, folder / artifacts.SUMMARY]
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """One recorded decision of a protected trial."""
-
-    trial: str
-    call: int
-    input: dict[str, Any]
-    outcome: str
-    reasons: tuple[str, ...]
-    obligations: tuple[str, ...]
-    expected_stop: str | None
-    decisive: bool
-
-
-def decisions(folder: Path) -> list[Recorded]:
+def decisions(folder: Path) -> list[Record]:
     """Return every decision that a session's transcripts hold, in the order of its trials."""
     results = load_results(folder)
     transcripts = TranscriptFolder(folder)
-    found = []
-    for trial in results.trials:
-        events = transcripts.get(trial.id, [])
-        found += [_recorded(trial, event) for event in events if event["type"] == "decision"]
-    return found
+    return [
+        record_of(trial.id, event["data"], trial.expected_stop or "")
+        for trial in results.trials
+        for event in transcripts.get(trial.id, [])
+        if event["type"] == "decision"
+    ]
 
 
-def _recorded(trial: Trial, event: Event) -> Recorded:
-    data = event["data"]
-    decisive = event["seq"] in trial.decisive
-    return Recorded(
-        trial.id, data["call"], data["input"], data["outcome"], tuple(data["reasons"]), tuple(data["obligations"]),
-        trial.expected_stop, decisive,
+def merge_folders(folders: Sequence[Path], out: Path) -> Results:
+    """Join the stored shards of one session in a new folder, with level and report decided anew.
+
+    Raises:
+        ArtifactError: when a shard cannot be read, or the folder exists with something in it or cannot be written.
+        UsageError: when the shards are not of one session, or a trial is in two.
+    """
+    if out.exists() and any(out.iterdir()):
+        raise ArtifactError(f"{out}: found files, expected a new or empty folder; name another with -o")
+    shards = [load_results(folder) for folder in folders]
+    results = merge(shards, lambda joined: _decide(joined, shards))
+    written = artifacts.Artifacts(out)
+    for folder, shard in zip(folders, shards, strict=True):
+        transcripts = TranscriptFolder(folder)
+        for trial in shard.trials:
+            if trial.root_hash:
+                written.append(trial.model_dump(mode="json"), transcripts.get(trial.id, []))
+    written.write(artifacts.RESULTS, artifacts.results_text(results))
+    if written.trouble:
+        raise ArtifactError(written.trouble)
+    write_report(out, results)
+    return results
+
+
+def _decide(joined: Joined, shards: Sequence[Results]) -> Results:
+    profile, digest = load_profile(joined.profile.partition("/")[0])
+    if digest != joined.digests.profile:
+        raise ArtifactError(f"the assurance profile {joined.profile} is not the one that the shards were measured with")
+    gates = (gate for shard in shards for gate in shard.gates if gate.name == KNOWN_ANSWER)
+    agent = joined.agent.model_dump(mode="json")
+    facts = Facts(
+        mode=shards[0].mode, level=joined.tested, command=joined.command, trials={t.id: t for t in joined.trials},
+        agents=[agent], policy=joined.policy, corpus=joined.counts.corpus, selected=joined.counts.selected,
+        errors=joined.counts.error_texts, known_answer=joined.known_answer, known_gate=next(gates, None),
+        digests=joined.digests,
     )  # fmt: skip
+    return results_of(facts, profile, digest, joined.timing)

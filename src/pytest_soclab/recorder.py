@@ -60,7 +60,8 @@ class Recorder:
         """Take in what a process selected; every worker of a session selects the same."""
         facts = self.facts
         facts.scenario_digests.update(census["digests"])
-        facts.incident_digests.update(census["incidents"])
+        facts.corpus_digest = facts.corpus_digest or census["corpus_digest"]
+        facts.variants.update({name: tuple(variants) for name, variants in census["variants"].items()})
         facts.corpus = max(facts.corpus, census["corpus"])
         if census.get("policy") and facts.policy is None:
             facts.policy = PolicyInfo.model_validate_json(_json(census["policy"]))

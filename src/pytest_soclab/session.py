@@ -142,7 +142,7 @@ def check(session: pytest.Session) -> None:
     if own and not session.config.option.collectonly and any(item.spec.arm.value == "protected" for item in own):
         _usage(lab.engine)
     known = [item.key for item in session.items if isinstance(item, known_items.KnownAnswerItem)]
-    session.config.stash[state.CENSUS] = {**census(session.items), "known_answer": known}
+    session.config.stash[state.CENSUS] = {**census(lab, session.items), "known_answer": known}
 
 
 def note_report(item: ScenarioItem, report: pytest.TestReport) -> None:

@@ -41,7 +41,7 @@ def _by_field(value: Any) -> list[str]:
     """Return each field's texts joined, so that a secret split over the same field of a list's rows stands whole."""
     found: dict[str, list[str]] = {}
     _gather(value, "", found)
-    return [f"{''.join(parts)}|" for parts in found.values() if len(parts) > 1]
+    return ["".join(parts) for parts in found.values() if len(parts) > 1]
 
 
 def _gather(value: Any, name: str, found: dict[str, list[str]]) -> None:
@@ -63,7 +63,8 @@ def _flat(text: str) -> str:
 
 def _haystack(value: Any) -> str:
     """Return the flat texts of a JSON value, one after the other as a reader puts them together, and then its keys."""
-    return f"{_flat(' '.join(texts(value)))}\0{_flat(' '.join(_keys(value)))}"
+    joined = ("".join(texts(value)), "".join(_keys(value)), *_by_field(value))
+    return "\0".join(_flat(text) for text in joined)
 
 
 @lru_cache(maxsize=1024)
@@ -74,7 +75,7 @@ def _needles(secret: str) -> frozenset[str]:
 
 
 def _base64_forms(raw: bytes) -> Iterator[str]:
-    """Yield what base64 makes of the secret at each of the three alignments, without the characters that its neighbours share."""
+    """Yield what base64 makes of the secret at each of the three alignments, without what its neighbours share."""
     for shift in range(3):
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
             text = encode(b"\0" * shift + raw).decode().rstrip("=")
@@ -82,8 +83,10 @@ def _base64_forms(raw: bytes) -> Iterator[str]:
 
 
 def secret_labels(value: Any, secrets: Mapping[str, str]) -> list[str]:
-    """Return the labels of the secrets that stand in a JSON value's texts: plain, spaced out, in another case, reversed,
-    in hex, base64 or percent-encoding."""
+    """Return the labels of the secrets that stand in a JSON value's texts or keys.
+
+    Plain, spaced out, in another case, reversed, in hex, base64 or percent-encoding; split over texts or rows.
+    """
     if not secrets:
         return []
     haystack = _haystack(value)

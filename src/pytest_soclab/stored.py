@@ -1,0 +1,114 @@
+"""What the commands about stored sessions do: verify, report, compare, merge, and asking what a policy is good for.
+
+Each returns the exit status; text goes to standard output, errors are raised for the command line to print.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_soclab import rebuild, resources
+from pytest_soclab.artifacts import load_results
+from pytest_soclab.errors import printable
+
+if TYPE_CHECKING:
+    from pytest_soclab.policy.model import PolicySource
+
+
+def _say(*lines: str) -> None:
+    sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))
+
+
+def verify(options: argparse.Namespace) -> int:
+    """Recheck every chain of a session; 1 where one does not hold."""
+    found = rebuild.verify(Path(options.folder))
+    if found.faults:
+        _say(*found.faults, f"{len(found.faults)} faults in {found.trials} trials")
+        return 1
+    _say(f"{found.trials} trials and {found.events} events hold; every chain ends in the root hash of results.json")
+    return 0
+
+
+def report(options: argparse.Namespace) -> int:
+    """Write a stored session's report and summary anew."""
+    previous = load_results(Path(options.previous)) if options.previous else None
+    _say(*(str(path) for path in rebuild.rebuild(Path(options.folder), previous)))
+    return 0
+
+
+def compare(options: argparse.Namespace) -> int:
+    """Compare two stored sessions; 1 where the new one is worse and that is to fail."""
+    from pytest_soclab.report import compare as comparison
+
+    found = comparison.compare(load_results(Path(options.old)), load_results(Path(options.new)))
+    sys.stdout.write(comparison.render(found))
+    return 1 if found.worse and options.fail_if_worse else 0
+
+
+def merge(options: argparse.Namespace) -> int:
+    """Join the shards of one session; 1 where a gate of the whole failed or the required level is not reached."""
+    from pytest_soclab.options import Settings
+    from pytest_soclab.recorder import failures
+    from pytest_soclab.report import terminal
+
+    results = rebuild.merge_folders([Path(folder) for folder in options.shards], Path(options.out))
+    _say(*(line.text for line in terminal.render(results, verbosity=0)))
+    failed = failures(results, Settings(require_level=options.require_level))
+    red = [trial.id for trial in results.trials if not trial.passed]
+    _say(*(f"session failed: {text}" for text in failed), f"report: {Path(options.out) / 'report.html'}")
+    return 1 if failed or red else 0
+
+
+def policy_coverage(options: argparse.Namespace) -> int:
+    """List each deny rule with the scenarios that it alone stops."""
+    from pytest_soclab.policy.ablation import coverage
+
+    rules = _source(options).rules
+    reasons = list(dict.fromkeys(rule.reason for rule in rules))
+    found = coverage(rebuild.decisions(Path(options.folder)), reasons)
+    for reason, trials in found.items():
+        _say(f"{reason}: {', '.join(trials) if trials else 'alone stops nothing'}")
+    alone = sum(bool(trials) for trials in found.values())
+    _say(f"{alone} of {len(reasons)} deny rules alone stop a call")
+    return 0
+
+
+def policy_ablate(options: argparse.Namespace) -> int:
+    """Take each deny rule out in turn; 1 where the removal of one turns nothing red."""
+    from pytest_soclab.policy.ablation import ablate
+
+    found = ablate(_source(options), rebuild.decisions(Path(options.folder)))
+    for item in found:
+        red = sorted({*item.opened, *item.renamed})
+        _say(f"{item.reason}: {_some(red) if red else 'its removal turns nothing red'}")
+    idle = [item.reason for item in found if not item.missed]
+    _say(f"{len(found) - len(idle)} of {len(found)} deny rules are missed when they are gone")
+    return 1 if idle else 0
+
+
+def policy_replay(options: argparse.Namespace) -> int:
+    """Decide a stored session under another policy and list what changes; 1 where something is newly allowed."""
+    from pytest_soclab.policy.ablation import replay
+
+    found = replay(_source(options), rebuild.decisions(Path(options.folder)))
+    for name, differences in (("newly allowed", found.allowed), ("newly blocked", found.blocked)):
+        _say(f"{name}: {len(differences)}")
+        for difference in differences:
+            record, decision = difference.record, difference.decision
+            reasons = ", ".join((decision.reasons if decision else ("no answer",)) or record.decision.reasons)
+            _say(f"  {record.trial} call {record.call} {record.input['tool']['name']} ({reasons})")
+    _say(f"allowed with other obligations: {len(found.obliged)}")
+    return 1 if found.allowed else 0
+
+
+def _source(options: argparse.Namespace) -> PolicySource:
+    from pytest_soclab.policy.load import load_policy
+
+    return load_policy(Path(options.policies) if options.policies else resources.policies())
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
