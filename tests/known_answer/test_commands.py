@@ -254,6 +254,13 @@ def test_a_reader_that_leaves_early_is_no_traceback():
     assert done.stderr == b""
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_is_one_line():
+    command = f"{ENTRIES['soclab'][0]} score runs/run7/score.md > /dev/full"
+    done = subprocess.run(["bash", "-c", command], cwd=CASES, capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stderr) == (2, "soclab: [Errno 28] No space left on device\n")
+
+
 @pytest.mark.parametrize(
     ("name", "absent"), [("gate-runs", "scipy pydantic pytest jinja2"), ("intel-off", "scipy pytest")]
 )
@@ -273,7 +280,7 @@ def test_the_gate_as_a_call():
     request = GateRequest(baseline=(run_path("run7"),), candidate=(run_path("haiku4"),))
     result = run_gate(request)
     assert result.dropped
-    assert len(result.items) == 57
+    assert len(result.items) == len(result.scored) == 57
     assert result.sentence(result.items[3]) == "K1.4  found 1 of 1 → missed 1 of 1"
     assert [item.outcome for item in result.items[:4]] == [Outcome.HELD, Outcome.HELD, Outcome.HELD, Outcome.DROPPED]
     assert result.beyond_sentence == "beyond-human  9 (1 of 1) → 7 (1 of 1)"

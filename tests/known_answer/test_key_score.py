@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pytest_soclab.errors import KnownAnswerError
+from pytest_soclab.known_answer import blocks
 from pytest_soclab.known_answer.keys import item_key, technique_of
 
-from .support import read, score, table, words, write
+from .support import CASES, read, score, table, words, write
 
 LINES = "| Item | Verdict |\n|---|---|\n| K1.1 a | found |\n| K1.2 b | missed |\n"
 BOTH = {"K1.1": "found", "K1.2": "missed"}
@@ -167,6 +168,11 @@ def test_without_the_heading_the_table_with_most_labelled_rows_is_the_one(tmp_pa
     found = read(tmp_path, f"# Score\n\n{TOTALS}\n{claims}\n{LINES}\n{CLAIMS}")
     assert words(found) == BOTH
     assert len(found.notes) == 2
+
+
+def test_the_largest_table_is_not_passed_over_for_one_that_reads_better(tmp_path):
+    misspelt = "| Item | V |\n|---|---|\n| K1.1 | fuond |\n| K1.2 | mised |\n"
+    assert "score.md:1: the item table" in refused(tmp_path, f"{misspelt}\n{CLAIMS}")
 
 
 def test_without_the_heading_one_table_a_group_reads_as_one(tmp_path):
@@ -480,6 +486,35 @@ def test_a_table_of_many_windows_reads_whole(tmp_path):
     assert found.beyond == 9000
     lines = text.split("\n")
     assert all(f"| {key} some" in lines[item.line - 1] for key, item in found.items.items())
+
+
+MANY_BLOCKS = (
+    "# Score\n\nIntro that\nwraps.\n\n**Totals:** 3 found /\n1 missed\n\n"
+    "> A quotation\n> | a | b |\n> |---|---|\n> | c | d |\n\n- a list\n\n  with text\n\n  - nested\n- more\n\n"
+    "```\n| K9.9 | found |\n\n## Item by item\n```\n\n"
+    "<!--\n| K9.9 | found |\n\n9 facts beyond the human reports\n-->\n\n"
+    f"## Item by item\n\n{LINES}| K1.3 c | found |\n| K1.4 d | found |\n\nSetext\n---\n\n    | code | x |\n\n"
+    "Beyond them\n-----------\n\n1. one\n   wraps\n2. two\n\n   loose\n\n3. three\n   1. nested\n   2. nested\n"
+    "4. four\n\n4 facts more than the human analyst\n\n| Item | Text |\n|---|---|\n| K2.1 | x |\n\nEnd\n"
+)
+
+
+@pytest.mark.parametrize("window", [1, 2, 7, 30, 60, 100, 150, 250, 400])
+def test_the_size_of_the_windows_changes_nothing(window, tmp_path, monkeypatch):
+    for source in (MANY_BLOCKS, *(path.read_text() for path in sorted(CASES.glob("runs/*/score.md")))):
+        monkeypatch.undo()
+        expected = read(tmp_path, source)
+        monkeypatch.setattr(blocks, "WINDOW", window)
+        monkeypatch.setattr(blocks, "LONG_PARAGRAPH", 10**9)
+        assert read(tmp_path, source) == expected
+
+
+def test_a_table_right_below_a_paragraph_that_is_cut(tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks, "WINDOW", 10)
+    monkeypatch.setattr(blocks, "LONG_PARAGRAPH", 1)
+    for words_before in range(20):
+        text = "## Item by item\n\n" + "word\n" * words_before + LINES
+        assert words(read(tmp_path, text)) == BOTH
 
 
 def test_what_follows_a_long_table_is_no_row_of_it(tmp_path):

@@ -131,6 +131,7 @@ def test_fragments(row, found):
         (f"The {QUOTE} stand [ev_0001], [ev_0002] and [ev_0004].", ["ev_0001", "ev_0002", "ev_0004"]),
         (f"The {QUOTE} stand (ev_0001).", ["ev_0001"]),
         (f"The {QUOTE} stand (see [ev_0001]).", ["ev_0001"]),
+        (f"The {QUOTE} stand. ([ev_0001])", ["ev_0001"]),
         (f"The {QUOTE} stand — `ev_0001`.", ["ev_0001"]),
         (f"The {QUOTE} stand [`ev_0001`](evidence.json#1).", ["ev_0001"]),
         (f"The {QUOTE} stand in Update_%x.dll at 0x10.20, e.g. here, i.e. there [ev_0001].", ["ev_0001"]),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 WINDOW = 64 * 1024
+LONG_PARAGRAPH = 16  # windows after which a paragraph is cut in two
 MOST_LINES = 200_000
 DEEPEST = 40
 
@@ -81,7 +82,7 @@ def read_blocks(data: bytes, path: str) -> Iterator[Block]:
         if size > WINDOW and len(lines) > MOST_LINES:
             refuse(f"one block of more than {MOST_LINES} lines", path, reader.line, remedy="split it by a blank line")
         tokens = reader.parse(lines)
-        keep = len(lines) if final else _whole(tokens, len(lines))
+        keep = len(lines) if final else _whole(tokens, len(lines), cut=size >= LONG_PARAGRAPH * WINDOW)
         if keep > len(reader.prefix):
             yield from _blocks(tokens, keep, reader)
             reader.advance(lines, keep, tokens)
@@ -160,8 +161,11 @@ def _depth(state: StateBlock, start: int, _end: int, _silent: bool) -> bool:
     return False
 
 
-def _whole(tokens: list[Token], lines: int) -> int:
-    """Return how many lines of the window hold blocks that cannot go on below it; 0 where not one is known to."""
+def _whole(tokens: list[Token], lines: int, *, cut: bool) -> int:
+    """Return how many lines of the window hold blocks that cannot go on below it; 0 where not one is known to.
+
+    With `cut`, a paragraph that fills the window is cut before its last line (which may be the head of a table).
+    """
     last = next((token for token in reversed(tokens) if token.level == 0 and token.map), None)
     if last is None or last.map is None:
         return lines
@@ -170,7 +174,7 @@ def _whole(tokens: list[Token], lines: int) -> int:
     if last.type == TABLE:
         return lines
     if last.type == "paragraph_open" or (last.type == "inline" and last.level == 0):
-        return lines - 1
+        return lines - 1 if cut else 0
     entries = [token.map[0] for token in tokens if token.type == "list_item_open" and token.level == 1 and token.map]
     return entries[-1] if entries else 0
 
