@@ -353,6 +353,26 @@ def test_a_server_that_is_slow_by_ten_seconds_is_not_waited_for(stub, bundled):
     assert time.monotonic() - started < 0.2
 
 
+def test_a_server_that_drips_is_not_waited_for(stub, bundled):
+    def drip(handler):
+        handler.rfile.read(int(handler.headers.get("Content-Length", 0)))
+        handler.send_response(200)
+        handler.send_header("Content-Length", "1000")
+        handler.end_headers()
+        for _ in range(50):
+            try:
+                handler.wfile.write(b" ")
+            except OSError:
+                return
+            time.sleep(0.1)
+
+    stub.do_POST = stub.do_GET = drip
+    engine = ServerEngine(stub.url, bundled, timeout=0.5)
+    started = time.monotonic()
+    unavailable(engine, "not done within 0.5 s")
+    assert time.monotonic() - started < 2
+
+
 # ---- the process
 
 

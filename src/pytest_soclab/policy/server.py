@@ -9,8 +9,10 @@ allowance: whatever goes wrong is `PolicyUnavailable`.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, Literal, TypeVar, cast
 from urllib.parse import quote as percent
 from urllib.parse import urlsplit
 
@@ -24,9 +26,10 @@ TIMEOUT = 1.5
 _CHECK_EVERY = 1.0  # seconds between two comparisons of the modules
 _PATIENCE = 3  # questions without any answer, after which none is asked for a while
 _REST = 5.0  # seconds of that while
+_GRACE = 0.25  # seconds beyond the client's own limit, so that its better message comes first
+T = TypeVar("T")
 _REMEDY = "start it with `opa run --server`, correct --soclab-opa-url, or leave it out for the embedded engine"
-_FAILURES = (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError)
-"""What opa-python-client raises on a broken connection (requests' errors are OSErrors) or an answer it cannot read."""
+_LOADING = 20.0  # seconds for loading a policy, all its requests together
 
 
 class ServerEngine:
@@ -64,17 +67,19 @@ class ServerEngine:
     def load(self) -> None:
         """Put the session's policy and data into the server, in place of what an earlier session left there."""
         try:
-            stale = self._foreign()
-            for name in stale:
-                self._client.delete_policy(name)
-            for key, value in self.source.data.items():
-                self._client.patch_data(percent(key, safe=""), [{"op": "add", "path": "", "value": value}])
-            self._upload_all()
-            self._compare()
+            _within(_LOADING, self._load)
         except (PolicyError, UsageError):
             raise
-        except Exception as error:  # opa-python-client's own errors share no base but Exception
+        except Exception as error:  # as in `_ask`
             raise UsageError(f"no OPA at {quote(self.address)}: {_why(error)}; {_REMEDY}") from None
+
+    def _load(self) -> None:
+        for name in self._foreign():
+            self._client.delete_policy(name)
+        for key, value in self.source.data.items():
+            self._client.patch_data(percent(key, safe=""), [{"op": "add", "path": "", "value": value}])
+        self._upload_all()
+        self._compare()
 
     def decide(self, document: Mapping[str, Any]) -> Decision:
         """Return the decision on an input; raises PolicyUnavailable where there is no trustworthy answer in time."""
@@ -99,7 +104,7 @@ class ServerEngine:
             PolicyUnavailable: when one is changed, missing or added, or the server does not answer.
         """
         try:
-            self._compare()
+            _within(2 * self.timeout, self._compare)
         except PolicyUnavailable:
             raise
         except Exception as error:
@@ -111,14 +116,11 @@ class ServerEngine:
         self._client.close_connection()
 
     def _ask(self, document: Mapping[str, Any]) -> Mapping[str, Any]:
-        started = monotonic()
         try:
-            envelope = self._client.query_rule(document, SESSION, "envelope").get("result", {})
-        except _FAILURES as error:
+            body = _within(self.timeout, lambda: self._client.query_rule(document, SESSION, "envelope"))
+            envelope = body.get("result", {})
+        except Exception as error:  # the connection's, the client's and the reader's errors share no other base
             raise self._no_answer(error) from None
-        taken = monotonic() - started
-        if taken > 2 * self.timeout:  # the client's limit is on each pause, not on the whole
-            raise PolicyUnavailable(f"OPA answered after {taken:.1f} s, expected at most {self.timeout:g} s")
         if not isinstance(envelope, Mapping):
             raise PolicyUnavailable(f"OPA's answer is malformed: {quote(envelope)}")
         self._silent = 0
@@ -180,6 +182,30 @@ class ServerEngine:
         if changed:
             names = ", ".join(map(quote, sorted(changed)))
             raise PolicyUnavailable(f"policy_changed: the server at {self.address} holds other modules: {names}")
+
+
+def _within(seconds: float, ask: Callable[[], T]) -> T:
+    """Return what `ask` returns; the client's own limit is on each pause of the server, not on the whole answer.
+
+    Raises:
+        TimeoutError: when it takes longer; what it is doing goes on in a thread of its own until the server closes.
+    """
+    answers: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
+
+    def run() -> None:
+        try:
+            answers.put((ask(), None))
+        except BaseException as error:
+            answers.put((None, error))
+
+    Thread(target=run, daemon=True, name="soclab-opa").start()
+    try:
+        answer, error = answers.get(timeout=seconds + _GRACE)
+    except Empty:
+        raise TimeoutError(f"not done within {seconds:g} s") from None
+    if error is not None:
+        raise error
+    return cast("T", answer)
 
 
 def _client(url: str, timeout: float) -> Any:
