@@ -62,7 +62,7 @@ def lab() -> Lab:
 
 def file_name(bad: Path) -> str:
     """Return the name under which a stored bad input is loaded; its own would make pytest collect it."""
-    if bad.stem.startswith("incident_") and b"tables:" in bad.read_bytes() or bad.stem == "incident_tables_missing":
+    if (bad.stem.startswith("incident_") and b"tables:" in bad.read_bytes()) or bad.stem == "incident_tables_missing":
         return "bad-incident.yaml"
     return f"BEN-001-{bad.stem}.yaml" if bad.stem.startswith("control_") else f"ATK-001-{bad.stem}.yaml"
 

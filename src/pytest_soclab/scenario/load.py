@@ -19,6 +19,7 @@ from pytest_soclab.scenario import template
 from pytest_soclab.scenario.checks import check, table_faults
 from pytest_soclab.scenario.faults import faults_of
 from pytest_soclab.scenario.model import ID_PATTERN, INCIDENT_PATTERN, Incident, Scenario
+from pytest_soclab.scenario.scaffold import blank_faults
 from pytest_soclab.scenario.vocabulary import Vocabulary
 from pytest_soclab.scenario.yaml_source import Document, read
 
@@ -66,6 +67,9 @@ def load_scenario(path: Path, vocabulary: Vocabulary, shown: str | None = None) 
         ScenarioError: with every fault of the file.
     """
     document = read(path, shown)
+    blanks = list(blank_faults(document))
+    if blanks:
+        raise ScenarioError(*blanks)
     scenario, faults = _validated(Scenario, document)
     name = _incident_name(document)
     incident = find_incident(path, name) if name else None

@@ -1,0 +1,163 @@
+"""Finds the files of a corpus, and checks what only several files together can get wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import get_args
+
+from pytest_soclab.errors import Fault, UsageError, nearest
+from pytest_soclab.record import Kind
+from pytest_soclab.scenario.load import LoadedScenario
+from pytest_soclab.scenario.model import GateName
+from pytest_soclab.scenario.yaml_source import KeyPath, read
+
+INCIDENTS = "incidents"
+PATTERNS = ("ATK-*.yaml", "BEN-*.yaml")
+STOPS = frozenset({
+    "approver", "grant_signature", "grant_replayed", "grant_mismatch", "grant_expired", "grant_trial", "grant_missing",
+    "transcript_chain", "policy_unavailable",
+})  # fmt: skip
+"""What may stop an attack besides a reason of the policy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What a scenario's script calls: the arguments by tool, and which of the tools do more than read."""
+
+    by_tool: Mapping[str, Collection[str]]
+    acting: Collection[str]
+
+
+CallsOf = Callable[[LoadedScenario], Calls]
+
+
+@dataclass
+class Files:
+    """The scenario and incident files below some paths, each once and in order."""
+
+    scenarios: list[Path] = field(default_factory=list)
+    incidents: list[Path] = field(default_factory=list)
+
+
+def files_below(paths: Iterable[Path]) -> Files:
+    """Return the files to check.
+
+    Raises:
+        UsageError: when a path does not exist or holds no such file.
+    """
+    found = Files()
+    for path in paths:
+        own = _below(path) if path.is_dir() else _single(path)
+        if not own.scenarios and not own.incidents:
+            remedy = f"scenarios are called ATK-….yaml or BEN-….yaml, incidents stand in a folder {INCIDENTS}/"
+            raise UsageError(Fault("found no scenario and no incident", str(path), remedy=remedy))
+        found.scenarios += [file for file in own.scenarios if file not in found.scenarios]
+        found.incidents += [file for file in own.incidents if file not in found.incidents]
+    return found
+
+
+def _below(folder: Path) -> Files:
+    scenarios = sorted(file for pattern in PATTERNS for file in folder.rglob(pattern) if file.is_file())
+    incidents = sorted(file for file in folder.rglob("*.yaml") if file.parent.name == INCIDENTS)
+    return Files(scenarios, [file for file in incidents if file not in scenarios])
+
+
+def _single(path: Path) -> Files:
+    if not path.exists():
+        raise UsageError(Fault("found no such file or folder", str(path), remedy="give a folder with scenarios"))
+    if any(path.match(pattern) for pattern in PATTERNS):
+        return Files([path], [])
+    return Files([], [path] if path.parent.name == INCIDENTS and path.suffix == ".yaml" else [])
+
+
+def root_of(file: Path) -> Path:
+    """Return the corpus of a scenario: the nearest of three folders above with `incidents/`, else its own folder."""
+    above = list(file.absolute().parents)[:3]
+    return next((folder for folder in above if (folder / INCIDENTS).is_dir()), above[0])
+
+
+def fault_at(loaded: LoadedScenario, path: KeyPath, found: str, expected: str = "", remedy: str = "") -> Fault:
+    """Return a fault of a file that loads, with its place."""
+    return read(loaded.path, loaded.shown).fault(path, found, expected, remedy)
+
+
+def duplicate_faults(asked: Sequence[LoadedScenario], corpus: Sequence[LoadedScenario]) -> Iterator[Fault]:
+    """Yield a fault for each asked scenario whose id another file of its corpus has too."""
+    for loaded in asked:
+        same = (other for other in corpus if other.scenario.id == loaded.scenario.id and other.path != loaded.path)
+        if (other := next(same, None)) is not None:
+            found = f"found the id {loaded.scenario.id} in {other.path.name} too"
+            yield fault_at(loaded, ("id",), found, "one file for an id", "give one of them another id")
+
+
+def stop_faults(asked: Iterable[LoadedScenario], reasons: Collection[str]) -> Iterator[Fault]:
+    """Yield a fault for each `stopped_by` that neither the policy nor another check can answer."""
+    valid = STOPS | set(reasons)
+    for loaded in asked:
+        stop = loaded.scenario.stopped_by
+        if stop is not None and stop not in valid:
+            found = f"found the unknown stop {stop!r}"
+            yield fault_at(
+                loaded, ("stopped_by",), found, "a reason of the policy or another check", nearest(stop, valid)
+            )
+
+
+def twin_faults(
+    asked: Iterable[LoadedScenario], corpus: Iterable[LoadedScenario], calls_of: CallsOf
+) -> Iterator[Fault]:
+    """Yield a fault for each twin that is missing, unknown, of the same kind, or no twin at all."""
+    by_id = {loaded.scenario.id: loaded for loaded in corpus}
+    for loaded in asked:
+        scenario = loaded.scenario
+        if scenario.twin is None:
+            if scenario.kind is Kind.ATTACK and not scenario.harness:
+                expected = "a control that uses the same tool where it belongs"
+                yield fault_at(loaded, ("twin",), "found no twin", expected, "add `twin: BEN-…`")
+            continue
+        twin = by_id.get(scenario.twin)
+        if twin is None:
+            found = f"found no scenario {scenario.twin!r} in the corpus"
+            yield fault_at(loaded, ("twin",), found, "", nearest(scenario.twin, _of_other_kind(scenario.kind, by_id)))
+        elif twin.scenario.kind is scenario.kind:
+            wanted = "a control, BEN-…" if scenario.kind is Kind.ATTACK else "an attack, ATK-…"
+            yield fault_at(loaded, ("twin",), f"found {scenario.twin!r}", wanted, "a twin is of the other kind")
+        elif (problem := _mismatch(loaded, twin, calls_of)) is not None:
+            yield fault_at(loaded, ("twin",), *problem)
+
+
+def _of_other_kind(kind: Kind, by_id: Mapping[str, LoadedScenario]) -> list[str]:
+    return [name for name, loaded in by_id.items() if loaded.scenario.kind is not kind]
+
+
+def _mismatch(loaded: LoadedScenario, twin: LoadedScenario, calls_of: CallsOf) -> tuple[str, str, str] | None:
+    """Return why a twin is none: it has to use a tool of the other's work on another target, or in another setting."""
+    if loaded.scenario.kind is Kind.BENIGN and twin.scenario.twin == loaded.scenario.id:
+        return None  # the attack's own check says it
+    own, theirs, name = calls_of(loaded), calls_of(twin), twin.scenario.id
+    work = own.acting or own.by_tool.keys()
+    shared = set(work) & theirs.by_tool.keys()
+    if work and not shared:
+        found = f"found the twin {name}, which calls none of {', '.join(sorted(work))}"
+        return found, "a tool in common", f"{name} calls {', '.join(sorted(theirs.by_tool))}"
+    same = all(set(own.by_tool[tool]) == set(theirs.by_tool[tool]) for tool in shared)
+    if same and not loaded.scenario.harness + twin.scenario.harness and _setting(loaded) == _setting(twin):
+        found = f"found the twin {name}, which makes the same calls of {', '.join(sorted(shared))}"
+        return found, "another target or other circumstances", "a control uses the tool where it belongs"
+    return None
+
+
+def _setting(loaded: LoadedScenario) -> tuple[object, ...]:
+    scenario = loaded.scenario
+    return scenario.incident, scenario.given, scenario.charter
+
+
+def gates_without_attack(corpus: Iterable[LoadedScenario], gate_of: Mapping[str, str]) -> list[str]:
+    """Return the mandatory gates that no attack is evidence for; `gate_of` holds each oracle's gate."""
+    covered = {
+        gate
+        for loaded in corpus
+        for gate in loaded.scenario.gates or [gate_of[o] for o in loaded.scenario.attack_succeeds_when or {}]
+    }
+    return [gate for gate in get_args(GateName) if gate not in covered]
