@@ -65,6 +65,25 @@ class Ledger:
         return self.events[-1]["hash"] if self.events else GENESIS
 
 
+@dataclass(slots=True)
+class Draft(Ledger):
+    """A log that is judged and thrown away, so that nobody needs its chain: the same events without hashes."""
+
+    def append(self, kind: str, at: int, data: Mapping[str, Any]) -> Event:
+        """Log one event, as a private copy."""
+        copied = json.loads(json.dumps(data))
+        event: Event = {
+            "seq": len(self.events),
+            "type": kind,
+            "at": at,
+            "data": copied,
+            "prev": GENESIS,
+            "hash": GENESIS,
+        }
+        self.events.append(event)
+        return event
+
+
 def verify(events: Sequence[Mapping[str, Any]], root_hash: str | None = None) -> ChainFault | None:
     """Return the first fault of a chain, or None when every event and the root hash hold."""
     prev = GENESIS
@@ -93,5 +112,5 @@ def _event_fault(seq: int, event: Mapping[str, Any], prev: str) -> ChainFault | 
 
 
 def to_jsonl(events: Iterable[Mapping[str, Any]]) -> str:
-    """Return a transcript as one canonical JSON object a line."""
-    return "".join(rfc8785.dumps(event).decode() + "\n" for event in events)
+    """Return a transcript as one JSON object a line, keys in canonical order and `hash` last."""
+    return "".join(json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n" for event in events)

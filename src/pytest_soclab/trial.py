@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from pytest_soclab import harness, judge, oracles
@@ -81,6 +82,7 @@ class Unit:
         return Case(incident.id, incident.alert.model_dump(), incident.goal, tool_specs(self.registry))
 
 
+@lru_cache(maxsize=8)
 def tool_specs(registry: Registry) -> tuple[ToolSpec, ...]:
     """Return the tools as an agent sees them."""
     return tuple(

@@ -11,7 +11,7 @@ from pytest_soclab import oracles
 from pytest_soclab.agents.protocol import Agent
 from pytest_soclab.agents.scripted import Dead, Empty, Refuse, ScriptStep
 from pytest_soclab.judge import deliveries
-from pytest_soclab.ledger import Event
+from pytest_soclab.ledger import Draft, Event, Ledger
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.record import Arm, Kind, Level, Verdict
 from pytest_soclab.trial import (
@@ -103,8 +103,13 @@ def _harmful(unit: Unit, obeying: Outcome) -> frozenset[int]:
 _WHAT = {"dead": "fails at once", "empty": "does nothing", "refuse": "declines"}
 
 
+def _log(unit: Unit) -> Ledger:
+    """Return a log without hashes, unless the attack is one on the chain."""
+    return Ledger() if unit.harness else Draft()
+
+
 def _try(unit: Unit, agent: Agent, arm: Arm, engine: Engine | None, level: Level) -> Outcome:
-    state = state_of(unit, f"{unit.scenario.id}-{unit.variant}-witness", agent, unit.world(), level)
+    state = state_of(unit, f"{unit.scenario.id}-{unit.variant}-witness", agent, unit.world(), level, _log(unit))
     if arm is Arm.PROTECTED and engine is not None:
         door = guarded_door(state, _KEY, Control(engine, unit.approver()))
     else:

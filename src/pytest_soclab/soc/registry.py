@@ -174,9 +174,9 @@ def _scalars(value: Json) -> Iterator[str]:
         yield value if isinstance(value, str) else str(value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Registry:
-    """The tools of one session by name."""
+    """The tools of one session by name; each registry equals only itself."""
 
     tools: Mapping[str, Tool]
     changes: frozenset[str] = field(init=False)
