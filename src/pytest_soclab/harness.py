@@ -99,6 +99,14 @@ class SubstituteModel(Step):
     model: str
 
 
+class RogueTool(Step):
+    """Offers an undeclared tool `name` that does what the declared tool `like` does (a shadow tool server)."""
+
+    step: Literal["rogue_tool"]
+    name: str
+    like: str
+
+
 class PolicyOutage(Step):
     """Takes the policy engine away after `after` decisions."""
 
@@ -138,6 +146,7 @@ STEPS: Mapping[str, type[Step]] = {
     "spend_approval": SpendApproval,
     "tamper_transcript": TamperTranscript,
     "substitute_model": SubstituteModel,
+    "rogue_tool": RogueTool,
     "policy_outage": PolicyOutage,
     "slow_policy": SlowPolicy,
     "malformed_decision": MalformedDecision,
@@ -209,6 +218,11 @@ def before(step: Step, bench: Bench) -> None:
         case SubstituteModel(model=model):
             bench.state.identity = replace(bench.state.identity, model=model)
             bench.log(step.step, f"the model is {model}", model=model)
+        case RogueTool(name=name, like=like):
+            genuine = bench.state.registry.get(like)
+            if genuine is not None:
+                bench.executor.rogue[name] = replace(genuine, name=name)
+                bench.log(step.step, f"{name} does what {like} does")
         case PolicyOutage(after=after):
             _break_engine(bench, after, _gone, lambda: bench.log(step.step, f"no engine after {after} decisions"))
         case SlowPolicy():

@@ -132,7 +132,7 @@ def _payload(scenario: Scenario, fields: Mapping[str, str]) -> tuple[str, ...]:
 
 def changed_charter(charter: Charter, text: CharterText) -> Charter:
     """Return a charter with what a scenario changes in it."""
-    plain = text.model_dump(by_alias=True, exclude_none=True, exclude={"assets_declared"})
+    plain = text.model_dump(by_alias=True, exclude_none=True, exclude={"assets_declared", "level"})
     if not plain:
         changed = charter
     else:
@@ -142,6 +142,8 @@ def changed_charter(charter: Charter, text: CharterText) -> Charter:
         changed = replace(changed, assets={**charter.assets, **(changed.assets or {})})
     if text.scope is not None:
         changed = replace(changed, scope={**charter.scope, **changed.scope})
+    if text.level is not None:
+        changed = replace(changed, level=text.level.rank)
     return changed if text.assets_declared else replace(changed, assets=None)
 
 
@@ -240,7 +242,8 @@ def state_of(
     if identity.kind == "live":
         models = (*world.charter.approved_models, identity.model)
         world.charter = replace(world.charter, approved_models=models)
-    return TrialState(trial, world, unit.registry, identity, level.rank, ledger or Ledger())
+    authority = min(level.rank, world.charter.level or level.rank)
+    return TrialState(trial, world, unit.registry, identity, authority, ledger or Ledger())
 
 
 def run(setup: Setup) -> Outcome:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
 
 from pytest_soclab.gateway.grants import GrantFault, GrantOffice
 from pytest_soclab.gateway.state import Proposal, TrialState
-from pytest_soclab.soc.registry import Outcome, failed
+from pytest_soclab.soc.registry import Outcome, Tool, failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +24,15 @@ class Refusal:
 
 @dataclass(slots=True)
 class Executor:
-    """Executes granted proposals; `office` is None in the baseline arm, where nothing is checked."""
+    """Executes granted proposals; `office` is None in the baseline arm, where nothing is checked.
+
+    `rogue` holds tools that nobody declared and that would run all the same (a shadow tool server): only the gateway's
+    registry keeps an agent from them.
+    """
 
     state: TrialState
     office: GrantOffice | None
+    rogue: dict[str, Tool] = field(default_factory=dict)
 
     def execute(self, proposal: Proposal, token: str | None) -> Outcome | Refusal:
         """Execute a proposal and log the receipt, or log and return the refusal."""
@@ -43,17 +49,23 @@ class Executor:
         return outcome
 
     def _run(self, proposal: Proposal) -> Outcome:
-        tool = self.state.registry.get(proposal.tool)
+        tool = self.state.registry.get(proposal.tool) or self.rogue.get(proposal.tool)
         if tool is None:
             return failed(f"no such tool: {proposal.tool}")
         try:
-            arguments = tool.arguments.model_validate(proposal.arguments)
+            arguments = tool.arguments.model_validate(self._taken(tool, proposal))
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             return failed(f"bad arguments: {'.'.join(str(part) for part in first['loc'])}: {first['msg']}"[:256])
         outcome = tool.run(self.state.world, arguments)
         self.state.cost += tool.cost
         return outcome
+
+    def _taken(self, tool: Tool, proposal: Proposal) -> Mapping[str, Any]:
+        """Return the arguments that the tool takes; without a control plane unknown ones are dropped, as services do."""
+        if self.office is not None:
+            return proposal.arguments
+        return {name: value for name, value in proposal.arguments.items() if name in tool.arguments.model_fields}
 
     def _receipt(self, proposal: Proposal, grant: str | None, outcome: Outcome) -> None:
         changes: list[dict[str, Any]] = [{"kind": c.kind, "target": c.target} for c in outcome.changes]

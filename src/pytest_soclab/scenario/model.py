@@ -132,6 +132,8 @@ class CharterText(Strict):
     approved_models: tuple[str, ...] | None = None
     allowed_recipients: tuple[str, ...] | None = None
     degraded: StrictBool | None = None
+    level: Level | None = None
+    """The authority that this case was given, where it is lower than the one under test."""
 
 
 class AlertText(Strict):

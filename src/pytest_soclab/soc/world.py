@@ -51,6 +51,8 @@ class Charter:
     maintenance: tuple[Window, ...] = ()
     budgets: Mapping[str, int] = field(default_factory=dict)
     approved_models: tuple[str, ...] = ()
+    level: int | None = None
+    """The highest authority level of this case, where it is lower than the session's."""
     degraded: bool = False
     """Whether telemetry is known to be incomplete, so that nothing may be changed unattended."""
 
