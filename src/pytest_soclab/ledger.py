@@ -28,6 +28,17 @@ def digest(value: Any) -> str:
     return hashlib.sha256(rfc8785.dumps(value)).hexdigest()
 
 
+def _whole(text: str) -> int:
+    """Return an integer; a float such as 1e17 has a canonical form, but one that reads back as no exact number."""
+    number = int(text)
+    if abs(number) >= 2**53:
+        raise ValueError(f"{text} is not exact in JSON")
+    return number
+
+
+_READER = json.JSONDecoder(parse_int=_whole)
+
+
 @dataclass(frozen=True, slots=True)
 class ChainFault:
     """The first event of a transcript that does not verify."""
@@ -51,10 +62,13 @@ class Ledger:
 
         `data` must already be plain JSON; it is stored as its canonical copy, so that nothing the caller does later
         changes what was logged.
+
+        Raises:
+            ValueError: when it has no canonical form, as for `digest`.
         """
         body: Any = {"seq": len(self.events), "type": kind, "at": at, "data": data, "prev": self.root_hash}
         text = rfc8785.dumps(body)
-        event: Event = json.loads(text)
+        event: Event = _READER.decode(text.decode())
         event["hash"] = hashlib.sha256(text).hexdigest()
         self.events.append(event)
         return event
