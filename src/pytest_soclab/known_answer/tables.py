@@ -56,7 +56,9 @@ def _rows(state: StateBlock, start: int, end: int) -> list[str]:
         if state.sCount[number] < state.blkIndent or state.is_code_block(number):
             break
         line = _line(state, number)
-        if not line or any(ends(state, number, end, True) for ends in enders):
+        if not line:
+            break
+        if line[0] != "|" and any(ends(state, number, end, True) for ends in enders):  # no block opens with a pipe
             break
         rows.append(CELL.join(cells(line)))
     state.parentType = parent
