@@ -24,6 +24,8 @@ def scenario_schema(vocabulary: Vocabulary, tables: Iterable[str], oracles: Mapp
     for field in ("atlas", "owasp"):
         known = techniques.known(field)
         properties[field]["items"] = {"enum": list(known), "description": techniques.edition(field)}
+    call = schema["$defs"]["ToolCall"]["properties"]["call"]
+    call["anyOf"] = [{"enum": sorted(vocabulary.tools)}, {"pattern": call.pop("pattern")}]
     schema["allOf"] = [_kinds()]
     return _headed(schema, "A scenario: one attack (ATK-…) or one benign control (BEN-…)")
 
