@@ -96,7 +96,7 @@ class ReportText:
     _known: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def cited(self, fragment: str) -> tuple[str, ...]:
-        """Return the ids that credit a fragment at all the places where it stands, each once."""
+        """Return the ids that credit a fragment, as `fragments` gives it, at all its places, each once."""
         if fragment not in self._known:
             self._known[fragment] = tuple(dict.fromkeys(self._cited(fragment)))
         return self._known[fragment]
