@@ -1,6 +1,6 @@
 """Measure the known-answer gate: 1,000 score files in one gate, growth with file size, a report of 5 MB.
 
-Run `python benchmarks/known_answer.py`; it prints seconds and peak memory of fresh processes, and asserts nothing.
+Run `python benchmarks/known_answer.py`; it prints seconds, CPU seconds and peak memory of fresh processes, and asserts nothing.
 """
 
 from __future__ import annotations
@@ -36,14 +36,18 @@ def measure(title: str, *arguments: str) -> None:
     """Run `soclab` in a fresh process and print its time and its peak memory."""
     start = time.perf_counter()
     script = "import sys, resource; from pytest_soclab.cli import main; status = main(sys.argv[1:]); " + (
-        "sys.stderr.write(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)); sys.exit(status)"
+        "used = resource.getrusage(resource.RUSAGE_SELF); "
+        "sys.stderr.write(f'{used.ru_utime + used.ru_stime} {used.ru_maxrss}'); sys.exit(status)"
     )
     done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=False)
     seconds = time.perf_counter() - start
     factor = 1024 if sys.platform == "linux" else 1
-    megabytes = int(done.stderr.split()[-1]) * factor / 2**20 if done.returncode < 2 else 0
+    cpu, peak = done.stderr.split()[-2:] if done.returncode < 2 else ("0", "0")
+    megabytes = int(peak) * factor / 2**20
     trouble = done.stderr[:80] if done.returncode > 1 else ""
-    print(f"{title:46} {seconds:6.2f} s  {megabytes:6.0f} MB  exit {done.returncode} {trouble}")
+    print(
+        f"{title:46} {seconds:6.2f} s  {float(cpu):6.2f} s cpu  {megabytes:6.0f} MB  exit {done.returncode} {trouble}"
+    )
 
 
 def main() -> None:
