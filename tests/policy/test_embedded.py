@@ -306,7 +306,9 @@ def test_all_faults_are_told_at_once(policy_dir):
 
 
 def test_a_syntax_error_is_told_with_its_line(policy_dir):
-    message = refusal(policy_dir, DENY + "# zoë\nbroken := [1,\n")
+    message = refusal(
+        policy_dir, DENY + "# " + "ë" * 40 + "\nbroken := [1,\n\n\n# one\n# two\n# three\n# four, far enough\n"
+    )
     assert "policy.rego:6: does not compile in the embedded engine: this is unclosed" in message
 
 

@@ -95,7 +95,7 @@ def test_a_number_beyond_2_53_in_the_data(policy_dir):
 def test_broken_data(policy_dir):
     message = refused(policy_dir(DECIDES, data__yaml="a: 1\na: 2\n"))
     assert "data.yaml:2:1" in message
-    assert "duplicate key" in message
+    assert "keep one of them" in message
 
 
 def test_a_data_file_of_another_name(policy_dir):

@@ -117,6 +117,9 @@ def test_a_later_session_replaces_what_an_earlier_one_left(own, policy_dir):
     (directory / "helpers.rego").unlink()
     second = ServerEngine.connect(own.url, load_policy(directory))
     assert second.decide(READ).reasons == ("no",)
+    with urlopen(f"{own.url}/v1/policies", timeout=5) as listed:
+        held = {module["id"] for module in json.load(listed)["result"]}
+    assert held == {"pytest-soclab/soclab.gateway", "pytest-soclab/soclab.session"}
     unavailable(first, "policy_changed")
 
 
