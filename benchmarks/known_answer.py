@@ -1,6 +1,6 @@
 """Measure the known-answer gate: 1,000 score files in one gate, growth with file size, a report of 5 MB.
 
-Run `python benchmarks/known_answer.py`; it prints seconds, CPU seconds and peak memory of fresh processes, and asserts nothing.
+Run `python benchmarks/known_answer.py`; it prints seconds, CPU seconds and peak memory of fresh processes.
 """
 
 from __future__ import annotations
