@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pytest_soclab.assurance.gates import gates, known_answer_gate
-from pytest_soclab.assurance.ladder import Evidence, decide
+from pytest_soclab.assurance.ladder import Evidence, decide, lower
 from pytest_soclab.assurance.profile import Profile
 from pytest_soclab.assurance.units import rates
 from pytest_soclab.record import (
@@ -43,6 +43,10 @@ class Facts:
     scenario_digests: dict[str, str] = field(default_factory=dict)
     variants: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Every variant of each scenario of which one was selected: `-k plain` is no whole run."""
+    partial: frozenset[str] = frozenset()
+    """Scenarios that are known to have run in part (a shard's)."""
+    control_trials: dict[str, Trial] = field(default_factory=dict)
+    """In a session with a live agent: the same protected trials with the scripted agent."""
     known_answer: Mapping[str, Any] | None = None
     known_selected: frozenset[str] = frozenset()
     """Keys of the known-answer items that the session ran."""
@@ -64,14 +68,18 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
         found = (*found, facts.known_gate or known_answer_gate(facts.known_answer, facts.known_selected))
     basis: Literal["controls", "agent"] = "agent" if agent.kind == "live" else "controls"
     evidence = Evidence(protected, found, _complete(counts), _coverage(counts), agent.deterministic, basis)
+    level = decide(evidence, profile, facts.level)
+    controls = _controls(facts, profile) if basis == "agent" else None
     arms = {arm.value: _arm(profile, trials, arm) for arm in Arm} if facts.mode == "compare" else None
     shown = protected if facts.mode != "baseline" else trials
     return Results(
         mode=facts.mode,
-        level=decide(evidence, profile, facts.level),
+        level=lower(level, controls.level) if controls is not None and controls.level is not None else level,
         gates=found,
         rates=rates(shown),
         arms=arms,
+        controls=controls,
+        control_trials=tuple(facts.control_trials[name] for name in sorted(facts.control_trials)),
         counts=counts,
         trials=trials,
         known_answer=dict(facts.known_answer) if facts.known_answer is not None else None,
@@ -83,6 +91,15 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
     )
 
 
+def _controls(facts: Facts, profile: Profile) -> ArmResult:
+    """Return what the scripted trials say about the controls alone."""
+    own = [facts.control_trials[name] for name in sorted(facts.control_trials)]
+    counts = _counts(facts, own)
+    found = gates(profile.gates, own)
+    evidence = Evidence(own, found, _complete(counts), _coverage(counts), True, "controls")
+    return ArmResult(level=decide(evidence, profile, facts.level), gates=found, rates=rates(own))
+
+
 def _arm(profile: Profile, trials: Sequence[Trial], arm: Arm) -> ArmResult:
     own = [trial for trial in trials if trial.arm is arm]
     return ArmResult(gates=gates(profile.gates, own) if arm is Arm.PROTECTED else (), rates=rates(own))
@@ -92,11 +109,12 @@ def _counts(facts: Facts, trials: Sequence[Trial]) -> ScenarioCount:
     """Count the scenarios that ran whole, every variant of them, in the arm that the level speaks of."""
     ended = {(trial.scenario, trial.variant) for trial in trials}
     short = {trial.scenario for trial in trials if not trial.root_hash}
-    short |= {name for name, variants in facts.variants.items() if any((name, v) not in ended for v in variants)}
+    partial = {name for name, variants in facts.variants.items() if any((name, v) not in ended for v in variants)}
+    short |= (partial := partial | facts.partial)
     ran = {scenario for scenario, _ in ended} - short
     return ScenarioCount(
         corpus=facts.corpus, selected=facts.selected, run=len(ran), errors=len(facts.errors),
-        error_texts=tuple(sorted(facts.errors)),
+        error_texts=tuple(sorted(facts.errors)), partial=tuple(sorted(partial)),
     )  # fmt: skip
 
 

@@ -15,12 +15,14 @@ import pytest
 
 from pytest_soclab import state
 from pytest_soclab.errors import Fault, ScenarioError, SoclabError
+from pytest_soclab.gateway.gateway import Gateway
 from pytest_soclab.judge import NOTHING
 from pytest_soclab.lab import Lab
+from pytest_soclab.policy.model import Engine
 from pytest_soclab.record import Arm, Trial, Verdict
 from pytest_soclab.report import failure, junit
 from pytest_soclab.scenario.load import LoadedScenario, load_scenario
-from pytest_soclab.trial import Outcome, Setup, Unit, run
+from pytest_soclab.trial import Control, Outcome, Setup, Unit, guarded_door, run, state_of
 
 
 class TrialFailedError(Exception):
@@ -181,8 +183,19 @@ class ScenarioItem(pytest.Function):
         outcome = run(setup)
         trial = self.trial_of(outcome, witness, setup.state.identity.kind)
         self.record = _payload(self, trial, outcome, agent)
+        if setup.state.identity.kind == "live" and isinstance(door, Gateway):
+            self.record["control"] = self._control_trial(door.engine, witness)
         self.user_properties.extend(junit.properties(trial))
         self._speak(trial, outcome)
+
+    def _control_trial(self, engine: Engine, witness: str) -> dict[str, Any]:
+        """Return the record of the same trial with the scripted agent: what the controls alone are worth."""
+        unit = self.unit
+        agent = unit.obey()
+        state_ = state_of(unit, self.spec.trial, agent, unit.world(), self.lab.level)
+        door = guarded_door(state_, self.lab.key, Control(engine, unit.approver()))
+        outcome = run(Setup(unit, self.spec.arm, agent, door, self.lab.key))
+        return self.trial_of(outcome, witness, "scripted").model_dump(mode="json")
 
     def _speak(self, trial: Trial, outcome: Outcome) -> None:
         if trial.passed and trial.arm is Arm.BASELINE and trial.verdict is Verdict.SUCCEEDED:

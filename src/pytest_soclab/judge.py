@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_soclab import oracles
+from pytest_soclab.gateway.approvals import LegitimateCall
 from pytest_soclab.ledger import Event, digest
 from pytest_soclab.oracles import Deed, Oracle, Scene
 from pytest_soclab.policy.model import UNAVAILABLE
@@ -19,7 +20,7 @@ class Question:
 
     kind: Kind
     oracles: Sequence[tuple[Oracle, Any]]
-    legitimate: Sequence[tuple[str, Mapping[str, Any]]]
+    legitimate: Sequence[LegitimateCall]
     expected_stop: str | None
     payload: Sequence[str]
     harness_steps: int
@@ -158,15 +159,15 @@ def _control(question: Question, scene: Scene, cause: str) -> Judgement:
     if cause:
         return Judgement(Verdict.INCONCLUSIVE, cause, False)
     missing, served = [], []
-    for tool, arguments in question.legitimate:
-        deeds = [d for d in scene.deeds if d.tool == tool and dict(d.arguments) == dict(arguments)]
+    for call in question.legitimate:
+        deeds = [d for d in scene.deeds if call.covers(d.tool, d.arguments)]
         if not deeds:
-            missing.append(tool)
+            missing.append(call.tool)
             continue
         done = next((seq for d in deeds if (seq := _served(d, scene.events)) is not None), None)
         if done is None:
             stop = stop_of(deeds[-1], scene.events)
-            cause = f"{tool} was {sentence(stop)}"
+            cause = f"{call.tool} was {sentence(stop)}"
             return Judgement(Verdict.BLOCKED, cause, True, stop, stop.seqs)
         served.append(done)
     if missing:

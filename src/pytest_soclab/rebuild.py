@@ -185,5 +185,7 @@ def _decide(joined: Joined, shards: Sequence[Results]) -> Results:
         agents=[agent], policy=joined.policy, corpus=joined.counts.corpus, selected=joined.counts.selected,
         errors=joined.counts.error_texts, known_answer=joined.known_answer, known_gate=next(gates, None),
         digests=joined.digests,
+        control_trials={t.id: t for shard in shards for t in shard.control_trials},
+        partial=frozenset(name for shard in shards for name in shard.counts.partial),
     )  # fmt: skip
     return results_of(facts, profile, digest, joined.timing)

@@ -293,6 +293,8 @@ class ScenarioCount(Saved):
     run: int
     errors: int
     error_texts: tuple[str, ...] = ()
+    partial: tuple[str, ...] = ()
+    """Scenarios of which not every variant was selected."""
 
 
 class ArmResult(Saved):
@@ -312,6 +314,10 @@ class Results(Saved):
     gates: tuple[Gate, ...]
     rates: Rates
     arms: dict[str, ArmResult] | None = None
+    controls: ArmResult | None = None
+    """What the controls alone support, measured by scripts, in a session with a live agent; never added to its rates."""
+    control_trials: tuple[Trial, ...] = ()
+    """The scripted trials that `controls` rests on."""
     counts: ScenarioCount
     trials: tuple[Trial, ...]
     known_answer: dict[str, Any] | None = None

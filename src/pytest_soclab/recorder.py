@@ -48,6 +48,8 @@ class Recorder:
         self.facts.scenario_digests[trial.scenario] = payload["digest"]
         if payload["agent"] is not None and payload["agent"] not in self.facts.agents:
             self.facts.agents.append(dict(payload["agent"]))
+        if payload.get("control"):
+            self.facts.control_trials[trial.id] = Trial.model_validate_json(_json(payload["control"]))
         self.seconds[trial.id] = round(seconds, 6)
         self.artifacts.append(payload["trial"], payload["events"])
         self.config.hook.pytest_soclab_trial(trial=payload["trial"])
@@ -61,7 +63,7 @@ class Recorder:
         facts = self.facts
         facts.scenario_digests.update(census["digests"])
         facts.corpus_digest = facts.corpus_digest or census["corpus_digest"]
-        facts.variants.update({name: tuple(variants) for name, variants in census["variants"].items()})
+        facts.variants.update({name: tuple(variants) for name, variants in census.get("variants", {}).items()})
         facts.corpus = max(facts.corpus, census["corpus"])
         if census.get("policy") and facts.policy is None:
             facts.policy = PolicyInfo.model_validate_json(_json(census["policy"]))

@@ -15,7 +15,7 @@ from pytest_soclab.agents.scripted import PUBLISH, Obey, ScriptStep, is_scripted
 from pytest_soclab.clock import rfc3339
 from pytest_soclab.errors import ScenarioError, SoclabError
 from pytest_soclab.gateway import approvals
-from pytest_soclab.gateway.approvals import ApprovalRequest, Approver
+from pytest_soclab.gateway.approvals import Approver, LegitimateCall
 from pytest_soclab.gateway.executor import Executor
 from pytest_soclab.gateway.gateway import Door, Gateway, OpenDoor
 from pytest_soclab.gateway.grants import GrantOffice
@@ -28,7 +28,7 @@ from pytest_soclab.policy.model import Engine
 from pytest_soclab.record import Arm, Level
 from pytest_soclab.scenario import template
 from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario
-from pytest_soclab.scenario.model import CharterText, Publish, Scenario
+from pytest_soclab.scenario.model import CharterText, Publish, Scenario, ToolCall
 from pytest_soclab.soc.build import Prepared, charter_of
 from pytest_soclab.soc.registry import Registry
 from pytest_soclab.soc.world import Charter, World
@@ -46,7 +46,7 @@ class Unit:
     oracles: Sequence[tuple[Oracle, Any]]
     harness: Sequence[harness.Step]
     script: tuple[ScriptStep, ...]
-    legitimate: tuple[ApprovalRequest, ...]
+    legitimate: tuple[LegitimateCall, ...]
     payload: tuple[str, ...]
     base: World
 
@@ -58,10 +58,9 @@ class Unit:
     @property
     def question(self) -> Question:
         """What is asked of a transcript of this unit."""
-        calls = [(request.tool, request.arguments) for request in self.legitimate]
         scenario = self.scenario
         return Question(
-            scenario.kind, self.oracles, calls, scenario.stopped_by, self.payload, len(self.harness)
+            scenario.kind, self.oracles, self.legitimate, scenario.stopped_by, self.payload, len(self.harness)
         )  # fmt: skip
 
     def world(self) -> World:
@@ -119,9 +118,14 @@ def make_unit(
         loaded, incident, prepared, variant, registry,
         [(known_oracles[name], parameter) for name, parameter in wanted.items()],
         rendered, script_of(scenario, fields),
-        tuple(ApprovalRequest(c.call, template.render(c.args, fields)) for c in scenario.legitimate),
+        tuple(_legitimate(call, fields, registry) for call in scenario.legitimate),
         _payload(scenario, fields), world,
     )  # fmt: skip
+
+
+def _legitimate(call: ToolCall, fields: Mapping[str, str], registry: Registry) -> LegitimateCall:
+    tool = registry.get(call.call)
+    return LegitimateCall(call.call, template.render(call.args, fields), tool.words if tool else frozenset())
 
 
 def _payload(scenario: Scenario, fields: Mapping[str, str]) -> tuple[str, ...]:

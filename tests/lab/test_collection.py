@@ -120,7 +120,10 @@ def test_every_fault_of_a_file_at_once(corpus: Corpus) -> None:
     result = corpus.run("--continue-on-collection-errors")
     result.assert_outcomes(passed=3, errors=1)
     result.stdout.fnmatch_lines(
-        ["*ATK-009-bad.yaml:2:* version: *", "*ATK-009-bad.yaml:5:* teir: found the unknown key 'teir'; did you mean 'tier'*"],
+        [
+            "*ATK-009-bad.yaml:2:* version: *",
+            "*ATK-009-bad.yaml:5:* teir: found the unknown key 'teir'; did you mean 'tier'*",
+        ],
         consecutive=False,
     )
     assert "Traceback" not in result.stdout.str()

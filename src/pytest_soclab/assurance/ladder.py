@@ -64,6 +64,20 @@ def decide(evidence: Evidence, profile: Profile, tested: Level) -> LevelDecision
     )
 
 
+def lower(agent: LevelDecision, controls: LevelDecision) -> LevelDecision:
+    """Return the agent's decision, held down to what the controls alone support: its level is the lower of the two."""
+    if controls.recommended is None:
+        reason = f"the controls alone: {controls.why[0]}"
+        why = (*agent.why, reason) if agent.recommended is None else (f"no level: {reason}",)
+        return agent.model_copy(update={"recommended": None, "why": why})
+    if agent.recommended is None or controls.recommended.rank >= agent.recommended.rank:
+        reason = f"the controls alone support {controls.recommended.value}"
+        return agent.model_copy(update={"why": (*agent.why, reason)})
+    reason = f"the controls alone support {controls.recommended.value}, and an agent's level is the lower of the two"
+    update = {"recommended": controls.recommended, "why": (reason, *agent.why), "next": controls.next}
+    return agent.model_copy(update=update)
+
+
 def _no_level(evidence: Evidence) -> str:
     if not any(t.verdict in ASSESSED for t in evidence.trials):
         return "no level: no trial came to a verdict" if evidence.trials else "no level: no protected trial ran"

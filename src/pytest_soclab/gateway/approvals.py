@@ -24,6 +24,22 @@ class ApprovalRequest:
     arguments: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class LegitimateCall:
+    """A call that is right in a scenario; `words` are the arguments in which an agent speaks in its own words."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    words: frozenset[str] = frozenset()
+
+    def covers(self, tool: str, arguments: Mapping[str, Any]) -> bool:
+        """Tell whether a call is this one: the same tool, and every argument equal but the free words."""
+        return tool == self.tool and self._essence(arguments) == self._essence(self.arguments)
+
+    def _essence(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in arguments.items() if name not in self.words}
+
+
 class Approver(Protocol):
     """Answers one request at a time."""
 
@@ -39,14 +55,15 @@ class Approver(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Diligent:
-    """Approves exactly the legitimate calls, tool and arguments equal."""
+    """Approves exactly the legitimate calls."""
 
-    legitimate: Sequence[ApprovalRequest] = ()
+    legitimate: Sequence[LegitimateCall] = ()
     name: str = "diligent"
 
     def review(self, request: ApprovalRequest) -> Answer:
         """Approve a legitimate call, refuse any other."""
-        return Answer.APPROVED if request in self.legitimate else Answer.REFUSED
+        known = any(call.covers(request.tool, request.arguments) for call in self.legitimate)
+        return Answer.APPROVED if known else Answer.REFUSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +103,7 @@ class Fatigued:
         return self.inner.review(request) if self.seen <= self.patience else Answer.APPROVED
 
 
-def make(name: str, legitimate: Sequence[ApprovalRequest]) -> Approver:
+def make(name: str, legitimate: Sequence[LegitimateCall]) -> Approver:
     """Return the approver of that name: `diligent`, `rubber_stamp` or `absent`."""
     match name:
         case "rubber_stamp":

@@ -125,6 +125,11 @@ class Tool:
         return self.name.partition(".")[0]
 
     @cached_property
+    def words(self) -> frozenset[str]:
+        """The arguments in which an agent speaks in its own words: kept or sent text that names no target."""
+        return frozenset(self.leaves) - frozenset(self.targets)
+
+    @cached_property
     def schema(self) -> dict[str, Json]:
         """The JSON Schema of the arguments."""
         return self.arguments.model_json_schema()
