@@ -100,8 +100,10 @@ def test_content_policy_pins_exactly_what_is_inline(red: Results) -> None:
 @pytest.mark.parametrize("count", [0, 1, 38, 150, 2000])
 def test_size_stays_within_300_kb_and_2_kb_a_trial(count: int) -> None:
     record = build.results(build.many(count) if count else [])
-    size = len(html.render(record, build.transcripts(record, ledger=False)).encode())
-    assert size <= 300_000 + 2_000 * count
+    text = html.render(record, build.transcripts(record, ledger=False))
+    assert len(text.encode()) <= 300_000 + 2_000 * count
+    assert text.count("<mark>") == sum(bool(t.payload) for t in record.trials)  # cut, but never down to nothing
+    assert text.count("decisive</small>") == sum(bool(t.decisive) for t in record.trials)
 
 
 def test_a_long_transcript_keeps_its_decisive_step_and_its_payload() -> None:

@@ -27,8 +27,8 @@ def test_no_printed_bound_is_better_than_the_real_one(counts: tuple[int, int]) -
     rate = build.wilson(*counts)
     assert isinstance(rate, Measured)
     low, high = (float(part[:-2]) / 100 for part in words.bounds(rate).split(" to "))
-    assert low <= rate.low + 1e-5
-    assert high >= rate.high - 1e-5
+    assert low <= rate.low + 1e-6
+    assert high >= rate.high - 1e-6
     assert words.percent(rate.high) == ladder._percent(rate.high)  # one rounding on every surface
 
 

@@ -72,8 +72,8 @@ def spoken(name: str) -> str:
 
 def percent(fraction: float, *, up: bool = True) -> str:
     """Return a fraction in percent, to the tenth, rounded so that no printed bound is better than the real one."""
-    thousandths = round(fraction * 100_000)
-    tenths = -(-thousandths // 100) if up else thousandths // 100
+    millionths = round(fraction * 1_000_000)
+    tenths = -(-millionths // 1_000) if up else millionths // 1_000
     return f"{tenths // 10} %" if tenths % 10 == 0 else f"{tenths / 10:.1f} %"
 
 
