@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pytest_soclab.assurance import ladder
 from pytest_soclab.record import Kind, Layer, Measured, NoData, Verdict
-from pytest_soclab.report import words
+from pytest_soclab.report import known, words
 
 from . import build
 
@@ -80,5 +80,5 @@ def test_trial_command_is_one_safe_shell_word_more() -> None:
 
 
 def test_known_answer_document_with_nothing_in_it_is_no_crash() -> None:
-    assert words.known_answer({}).decision == "unknown"
-    assert not words.known_answer({}).held
+    assert known.read({}).decision == "unknown"
+    assert not known.read({}).held

@@ -17,7 +17,7 @@ from pytest_soclab.clock import rfc3339
 from pytest_soclab.errors import printable
 from pytest_soclab.ledger import Event
 from pytest_soclab.record import Arm, GateStatus, Kind, Level, Results, Trial
-from pytest_soclab.report import steps_html, view, words
+from pytest_soclab.report import known, steps_html, view, words
 
 _LONGEST = 600  # characters of one text outside the timelines
 _SPARE = 180_000  # bytes shared out among the timelines, of the 300 KB that a report may have beside 2 KB a trial
@@ -44,7 +44,7 @@ def render(results: Results, transcripts: Mapping[str, Sequence[Event]]) -> str:
         pairs=view.side_by_side(results),
         work=view.legitimate(results),
         gates=sorted(results.gates, key=lambda gate: _GATE_ORDER.index(gate.status)),
-        known=words.known_answer(results.known_answer) if results.known_answer else None,
+        known=known.read(results.known_answer) if results.known_answer else None,
         red=words.reds(results.trials),
         evidence=words.evidence(words.measured_trials(results)),
         gates_passed=sum(gate.status is GateStatus.PASSED for gate in results.gates),

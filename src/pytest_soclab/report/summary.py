@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from pytest_soclab.errors import printable
 from pytest_soclab.record import Arm, Gate, GateStatus, Rates, Results, Trial
-from pytest_soclab.report import words
+from pytest_soclab.report import known, words
 
 LIMIT = 900_000
 """Bytes. GitHub drops a summary beyond 1 MiB (1,048,576) whole, and other steps may have written to the same file."""
@@ -166,7 +166,7 @@ def _rate_table(rates: Rates) -> Block:
 
 
 def _known_answer(gate: dict[str, object]) -> Block:
-    view = words.known_answer(gate)
+    view = known.read(gate)
     lines = [f"### Known-answer gate: {prose(view.decision)}", "", *(f"- {prose(line)}" for line in view.totals)]
     for title, items in view.sections:
         lines += ["", f"**{prose(title)}**", "", *(f"- {prose(item)}" for item in items)]
