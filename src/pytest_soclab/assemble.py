@@ -52,6 +52,8 @@ class Facts:
     """Keys of the known-answer items that the session ran."""
     known_gate: Gate | None = None
     """The known-answer gate where it was decided before (a shard's)."""
+    policy_changed: str = ""
+    """Why the policy at the session's end is not the one that was loaded."""
     corpus_digest: str = ""
     digests: Digests | None = None
     """The digests where they are known before (a shard's)."""
@@ -67,7 +69,10 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
     if facts.known_answer is not None:
         found = (*found, facts.known_gate or known_answer_gate(facts.known_answer, facts.known_selected))
     basis: Literal["controls", "agent"] = "agent" if agent.kind == "live" else "controls"
-    evidence = Evidence(protected, found, _complete(counts), _coverage(counts), agent.deterministic, basis)
+    complete, coverage = _complete(counts) and not facts.policy_changed, _coverage(counts)
+    if facts.policy_changed:
+        coverage = f"policy_changed: {facts.policy_changed}"
+    evidence = Evidence(protected, found, complete, coverage, agent.deterministic, basis)
     level = decide(evidence, profile, facts.level)
     controls = _controls(facts, profile) if basis == "agent" else None
     arms = {arm.value: _arm(profile, trials, arm) for arm in Arm} if facts.mode == "compare" else None

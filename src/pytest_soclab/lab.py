@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from pytest_soclab import clock, harness, oracles, resources
-from pytest_soclab.errors import UsageError
+from pytest_soclab.errors import PolicyUnavailable, UsageError
 from pytest_soclab.options import Settings
 from pytest_soclab.oracles import Oracle
 from pytest_soclab.policy.model import Engine, PolicySource
@@ -154,6 +154,16 @@ class Lab:
             engine=self._engine.kind, source=shown, digest=source.digest, package="soclab.gateway", rules=rules,
             address=address,
         )  # fmt: skip
+
+    def policy_change(self) -> str:
+        """Return why the policy at the session's end is not the one that was loaded, or an empty text."""
+        verify = getattr(self._engine, "verify", None)
+        try:
+            if verify is not None:
+                verify()
+        except PolicyUnavailable as error:
+            return str(error)
+        return ""
 
     def close(self) -> None:
         """Release the engine and stop the OPA process that the session started."""

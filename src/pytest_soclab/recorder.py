@@ -67,6 +67,7 @@ class Recorder:
         facts.corpus = max(facts.corpus, census["corpus"])
         if census.get("policy") and facts.policy is None:
             facts.policy = PolicyInfo.model_validate_json(_json(census["policy"]))
+        facts.policy_changed = facts.policy_changed or str(census.get("policy_changed", ""))
         self.skeletons.update({item["id"]: item for item in census["selected"]})
         facts.selected = len({item["scenario"] for item in self.skeletons.values()})
         facts.known_selected |= frozenset(census.get("known_answer", ()))
@@ -81,6 +82,8 @@ class Recorder:
         results = results_of(self.facts, self.profile, self.profile_digest, self._timing())
         self.results = results
         self.failures = [] if self.settings.report_only else failures(results, self.settings)
+        if self.facts.policy_changed:
+            self.failures.append(f"policy_changed: {self.facts.policy_changed}")
         self.artifacts.write(artifacts.RESULTS, artifacts.results_text(results))
         text = summary.render(results, self._previous())
         self.artifacts.write(artifacts.SUMMARY, text)

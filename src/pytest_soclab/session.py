@@ -191,7 +191,8 @@ def _census(config: pytest.Config) -> dict[str, Any]:
     lab = config.stash[state.LAB]()
     info = lab.policy_info()
     own = config.stash[state.CENSUS]
-    return {**own, "policy": info.model_dump(mode="json") if info else None}
+    policy = info.model_dump(mode="json") if info else None
+    return {**own, "policy": policy, "policy_changed": lab.policy_change()}
 
 
 def expect(config: pytest.Config, nodeids: list[str]) -> None:

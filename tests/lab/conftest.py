@@ -15,6 +15,8 @@ import pytest_soclab
 from pytest_soclab import resources
 
 # pytester forgets what an in-process run imported; loaded here, every run sees the same modules.
+for _name in ("opa_client.opa", "scipy.special", "jwt", "regopy"):
+    importlib.import_module(_name)
 for _module in pkgutil.walk_packages(pytest_soclab.__path__, "pytest_soclab."):
     importlib.import_module(_module.name)
 
