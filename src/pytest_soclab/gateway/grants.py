@@ -79,6 +79,9 @@ class GrantOffice:
             return GrantFault("grant_replayed", f"{claims['jti']} was spent before")
         if claims.get("bound") != proposal_hash(proposal):
             return GrantFault("grant_mismatch", "the call is not the one that was granted")
-        if not isinstance(claims.get("until"), int) or now > claims["until"]:
-            return GrantFault("grant_expired", f"the grant ended {now - int(claims.get('until') or 0)} s ago")
+        until = claims.get("until")
+        if not isinstance(until, int) or isinstance(until, bool):
+            return GrantFault("grant_expired", "the grant does not say when it ends")
+        if now > until:
+            return GrantFault("grant_expired", f"the grant ended {now - until} s ago")
         return None

@@ -69,7 +69,7 @@ def proposal_of(state: TrialState, request: Request, by: str = "agent") -> Propo
 
 
 def _name(tool: Any) -> tuple[str, str]:
-    if not isinstance(tool, str):
+    if not _is_text(tool):
         return _shown(tool)[:_MAX_NAME], "the tool's name is no text"
     name = _clean(_exact(tool))
     return name[:_MAX_NAME], "" if len(name) <= _MAX_NAME else f"the tool's name has more than {_MAX_NAME} characters"
@@ -102,6 +102,11 @@ def _problems(value: Any, depth: int) -> Iterator[str]:
         yield "a number of 2^53 or more, which JSON readers round"
 
 
+def _is_text(value: Any) -> bool:
+    """Tell whether an object is a text by its real type, not by what it says of its class."""
+    return issubclass(type(value), str)
+
+
 def _exact(text: str) -> str:
     """Return the plain text of a text whose class may say something else of itself."""
     return str.__str__(text)
@@ -130,12 +135,12 @@ def said(error: BaseException) -> str:
 
 def _cites(cites: Any) -> tuple[tuple[str, ...], str]:
     try:
-        if isinstance(cites, str) or not isinstance(cites, Sequence):
+        if _is_text(cites) or not isinstance(cites, Sequence):
             return (), "cites are no list of texts"
         given = list(islice(cites, MAX_ITEMS + 1))
     except Exception as error:  # see `_plain`
         return (), _clean(f"cites are no list of texts: {said(error)}")
-    texts = tuple(_clean(_exact(cite)) for cite in given if isinstance(cite, str))
+    texts = tuple(_clean(_exact(cite)) for cite in given if _is_text(cite))
     if len(texts) < len(given) or len(given) > MAX_ITEMS or any(len(text) > _MAX_NAME for text in texts):
         return (), f"cites are no list of at most {MAX_ITEMS} short texts"
     return texts, ""
