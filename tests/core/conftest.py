@@ -1,0 +1,38 @@
+"""One lab and one real policy engine for every test here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from pytest_soclab.lab import Lab
+from pytest_soclab.options import Settings
+
+from .support import Bench
+
+settings.register_profile(
+    "core", deadline=None, max_examples=60, suppress_health_check=list(HealthCheck), derandomize=True, database=None
+)
+
+
+@pytest.fixture(autouse=True, scope="package")
+def _profile() -> Iterator[None]:
+    settings.load_profile("core")
+    yield
+    settings.load_profile("default")
+
+
+@pytest.fixture(scope="session")
+def lab() -> Iterator[Lab]:
+    """The standard vocabulary and the bundled policy in its embedded engine."""
+    lab = Lab(Settings())
+    yield lab
+    lab.close()
+
+
+@pytest.fixture(scope="session")
+def bench(lab: Lab) -> Bench:
+    """Makes units, doors and outcomes out of a few words."""
+    return Bench(lab)
