@@ -1,0 +1,379 @@
+"""Writes the generated parts of the documentation: `python scripts/build_docs.py`, or `--check` to see what is stale.
+
+A part stands between `<!-- generated: NAME -->` and `<!-- /generated -->` in a page, and says what the code says. With
+`--readme` the README's output is taken from a new session as well; the picture beside it is made by
+`scripts/readme_screenshot.py .soclab/latest/report.html docs/images/report.png`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_soclab import cli, fixtures, hookspecs, options, oracles, record, state
+from pytest_soclab.agents import protocol
+from pytest_soclab.assurance.intervals import units_for
+from pytest_soclab.assurance.profile import load_profile
+from pytest_soclab.gateway import state as gateway_state
+from pytest_soclab.harness import STEPS
+from pytest_soclab.soc.registry import Tool
+from pytest_soclab.soc.servers import registry
+
+ROOT = Path(__file__).resolve().parents[1]
+PART = re.compile(r"(<!-- generated: ([a-z-]+) -->\n).*?(<!-- /generated -->)", re.DOTALL)
+README_LINES = ("level", "why", "attacks", "work", "corpus", "gates", "next")
+"""The labels of the terminal section that the README shows, each with its continuation lines."""
+
+
+def main(argv: list[str]) -> int:
+    """Write or check the pages; 1 where `--check` finds a stale one."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="write nothing, name the stale pages")
+    parser.add_argument("--readme", action="store_true", help="also run the lab and show its output in the README")
+    chosen = parser.parse_args(argv)
+    stale = [path for path in pages() if refreshed(path.read_text(encoding="utf-8")) != path.read_text("utf-8")]
+    for path in stale:
+        sys.stdout.write(f"{'stale' if chosen.check else 'written'}: {path.relative_to(ROOT)}\n")
+        if not chosen.check:
+            path.write_text(refreshed(path.read_text(encoding="utf-8")), encoding="utf-8")
+    if chosen.readme:
+        readme = ROOT / "README.md"
+        readme.write_text(with_output(readme.read_text(encoding="utf-8"), lab_output()), encoding="utf-8")
+    return 1 if stale and chosen.check else 0
+
+
+def pages() -> list[Path]:
+    """Return every page that may hold generated parts."""
+    return sorted((ROOT / "docs").rglob("*.md"))
+
+
+def refreshed(text: str) -> str:
+    """Return a page with its generated parts made anew; an unknown name is a KeyError."""
+    return PART.sub(lambda match: f"{match[1]}{PARTS[match[2]]().strip()}\n{match[3]}", text)
+
+
+def lab_output() -> str:
+    """Run the README's main command without installing anything, and return what it prints."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "GITHUB_", "COV_"))}
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--soclab-mode=protected"]
+        ran = subprocess.run(  # noqa: S603 - our own interpreter
+            [*command, f"--soclab-artifacts={folder}"],
+            cwd=ROOT, env={**clean, "COLUMNS": "80"}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    return ran.stdout.replace(folder, ".soclab/latest")
+
+
+def excerpt(output: str) -> list[str]:
+    """Return the lines of a session that the README shows."""
+    lines = output.splitlines()
+    head = [line for line in lines if line.startswith("scenarios/attacks/ATK-001")]
+    section = lines[next(i for i, line in enumerate(lines) if line.strip("= ") == "soclab") :]
+    kept, label = [section[0]], ""
+    for line in section[1:-1]:
+        label = line[:12].strip() or label
+        if line.strip() and label in README_LINES:
+            kept.append(line.rstrip())
+    last = re.sub(r" in [0-9.]+s.*? (=+)$", r" \1", section[-1])
+    return [*head, "…", *kept, f"report: {report_of(section)}", re.sub(r"=+", "=", last)]
+
+
+def report_of(section: Iterable[str]) -> str:
+    """Return where the report is, as the section says."""
+    return next(line.partition(": ")[2] for line in section if line.startswith("report: "))
+
+
+def with_output(text: str, output: str) -> str:
+    """Return the README with this output in it."""
+    block = "\n".join(["```text", *excerpt(output), "```"])
+    return re.sub(r"(<!-- output -->\n).*?(<!-- /output -->)", lambda m: f"{m[1]}{block}\n{m[2]}", text, flags=re.S)
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a Markdown table; bars in cells are escaped."""
+    titles = list(head)
+    lines = [titles, ["---"] * len(titles), *(list(row) for row in rows)]
+    return "\n".join("| " + " | ".join(cell(text) for text in line) + " |" for line in lines)
+
+
+def cell(text: str) -> str:
+    """Return text that fits into one cell."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def code(text: str) -> str:
+    """Return text as code, empty text as it is."""
+    return f"`{text}`" if text else ""
+
+
+class Group:
+    """Stands for pytest's parser and takes down what `add_options` adds."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+        self.ini: list[tuple[str, str]] = []
+        self.own: list[tuple[str, dict[str, Any]]] = []
+
+    def getgroup(self, name: str, _description: str) -> Group:
+        """Return a group whose options are taken down."""
+        group = Group()
+        self.groups[name] = group.own
+        return group
+
+    def addoption(self, name: str, **given: Any) -> None:
+        """Take an option down."""
+        self.own.append((name, given))
+
+    def addini(self, name: str, text: str, default: Any = None) -> None:  # noqa: ARG002 - every default is the option's
+        """Take an ini value down."""
+        self.ini.append((name, text))
+
+
+def taken_down() -> Group:
+    """Return everything that the plugin adds to pytest's command line."""
+    group = Group()
+    options.add_options(group)  # type: ignore[arg-type]  # the two methods of a parser that it calls
+    return group
+
+
+def options_of(name: str) -> Callable[[], str]:
+    """Return a function that lists the options of a group."""
+    return lambda: table(
+        ("option", "what it does"), ((code(shown(n, g)), g["help"]) for n, g in taken_down().groups[name])
+    )
+
+
+def shown(name: str, given: Mapping[str, Any]) -> str:
+    """Return an option with its value as the command line takes it."""
+    if given.get("action") == "store_true":
+        return name
+    value = "|".join(given["choices"]) if "choices" in given else given.get("metavar", "")
+    return f"{name}={value}" if value else name
+
+
+def ini() -> str:
+    """List the ini values with the option that each is the default of."""
+    rows = ((code(n), code("--" + n.replace("_", "-"))) for n, _ in taken_down().ini)
+    return table(("ini value", "is the default of"), rows)
+
+
+def documented(module: Any) -> Iterator[tuple[ast.FunctionDef | ast.ClassDef, str]]:
+    """Yield the public functions and classes of a module with their docstrings, in the order of the source."""
+    for node in ast.parse(inspect.getsource(module)).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            yield node, inspect.cleandoc(ast.get_docstring(node) or "")
+
+
+def fixture_table() -> str:
+    """List the fixtures."""
+    rows = (
+        (code(node.name), says, ", ".join(code(a.arg) for a in node.args.args if a.arg != "request"))
+        for node, says in documented(fixtures)
+        if isinstance(node, ast.FunctionDef)
+    )
+    return table(("fixture", "what it is", "uses"), rows)
+
+
+def hook_table() -> str:
+    """List the hooks with their signatures."""
+    rows = (
+        (code(f"{node.name}({ast.unparse(node.args)})"), code(ast.unparse(node.returns) if node.returns else ""), says)
+        for node, says in documented(hookspecs)
+        if isinstance(node, ast.FunctionDef)
+    )
+    return table(("hook", "returns", "what for"), rows)
+
+
+def marker_table() -> str:
+    """List the marks that no scenario file chooses."""
+    return table(("mark", "items"), ((code(m.partition(": ")[0]), m.partition(": ")[2]) for m in state.MARKERS))
+
+
+def commands() -> str:
+    """Describe every command of `soclab` with its arguments."""
+    parts = []
+    for name, command in cli.COMMANDS.items():
+        if name == "policy":
+            for action, (says, _run) in cli.POLICY_ACTIONS.items():
+                needed = [("DIR", "a session's artifacts, such as .soclab/latest"), *policy_arguments(action)]
+                parts.append(f"### soclab policy {action}\n\n{says}\n\n{argument_table(needed)}")
+            continue
+        parser = argparse.ArgumentParser(prog=f"soclab {name}", add_help=False)
+        command.add_arguments(parser)
+        parts.append(f"### soclab {name}\n\n{command.help}\n\n{argument_table(arguments_of(parser))}")
+    return "\n\n".join(parts)
+
+
+def policy_arguments(action: str) -> list[tuple[str, str]]:
+    """Return the option of a policy command."""
+    needed = " (required)" if action == "replay" else ""
+    default = "" if needed else " (default: the bundled one)"
+    return [("--policies DIR", f"the policy to ask{default}{needed}")]
+
+
+def arguments_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
+    """Yield the arguments of a command as they are typed, and their help."""
+    for action in parser._actions:
+        value = action.metavar or ("|".join(action.choices) if action.choices else "" if action.nargs == 0 else "M")
+        more = "…" if action.nargs in ("+", "*") else ""
+        typed = " ".join(part for part in (", ".join(action.option_strings), f"{value}{more}") if part)
+        required = " (required)" if action.required and action.option_strings else ""
+        yield typed, f"{action.help}{required}"
+
+
+def argument_table(rows: Iterable[tuple[str, str]]) -> str:
+    """Return a table of arguments."""
+    return table(("argument", "what it is"), ((code(typed), says) for typed, says in rows))
+
+
+def model_fields(node: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
+    """Yield the fields of a class: name, annotation, and the text right below it."""
+    for this, following in zip(node.body, [*node.body[1:], None], strict=True):
+        if isinstance(this, ast.AnnAssign) and isinstance(this.target, ast.Name):
+            own = following.value if isinstance(following, ast.Expr) else None
+            says = own.value if isinstance(own, ast.Constant) and isinstance(own.value, str) else ""
+            yield this.target.id, ast.unparse(this.annotation), inspect.cleandoc(says)
+
+
+def model(module: Any, name: str) -> str:
+    """Describe one class of a module with its fields."""
+    node, says = next((n, s) for n, s in documented(module) if n.name == name)
+    assert isinstance(node, ast.ClassDef)
+    rows = [(code(field), code(kind), text) for field, kind, text in model_fields(node)]
+    return f"{says}\n\n{table(('field', 'type', 'meaning'), rows)}"
+
+
+def models(module: Any, *names: str) -> Callable[[], str]:
+    """Return a function that describes classes under a heading each."""
+    return lambda: "\n\n".join(f"### {name}\n\n{model(module, name)}" for name in names)
+
+
+def words_of(name: str) -> Callable[[], str]:
+    """Return a function that lists the words of a closed set."""
+    return lambda: ", ".join(code(member.value) for member in getattr(record, name))
+
+
+def oracle_table() -> str:
+    """List the oracles with what each takes and which gate its success breaks."""
+    rows = (
+        (code(oracle.name), parameter(oracle.parameter.json_schema()), oracle.description, code(oracle.gate))
+        for oracle in oracles.standard(registry()).values()
+    )
+    return table(("oracle", "takes", "the attack succeeded when", "gate"), rows)
+
+
+def parameter(schema: Mapping[str, Any]) -> str:
+    """Say in few words what a JSON Schema takes."""
+    if "properties" in schema:
+        return ", ".join(code(name) for name in schema["properties"])
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(parameter(one) for one in schema["anyOf"]))
+    names = {"string": "a name", "array": "a list of names", "boolean": "`true`", "integer": "a number"}
+    return names.get(schema.get("type", ""), str(schema.get("type", "a value")))
+
+
+def step_table() -> str:
+    """List the harness steps with their fields."""
+    rows = (
+        (code(name), ", ".join(code(f) for f in step.model_fields if f != "step"), inspect.getdoc(step) or "")
+        for name, step in STEPS.items()
+    )
+    return table(("step", "fields", "what it does"), rows)
+
+
+def tools() -> str:
+    """List the tools of the simulated SOC, one table a server."""
+    servers: dict[str, list[Tool]] = {}
+    for tool in registry().tools.values():
+        servers.setdefault(tool.server, []).append(tool)
+    head = ("tool", "arguments", "effect", "authority", "evidence kind or change", "what it does")
+    return "\n\n".join(f"### {name}\n\n{table(head, map(tool_row, own))}" for name, own in servers.items())
+
+
+def tool_row(tool: Tool) -> Iterator[str]:
+    """Yield the cells of one tool; arguments that need not be given stand in brackets."""
+    fields = tool.arguments.model_fields
+    named = ", ".join(code(n) if f.is_required() else f"[{code(n)}]" for n, f in fields.items())
+    kind = code(tool.kind or "") if tool.kind else code(tool.change or "")
+    cost = f" Costs {tool.cost}." if tool.cost > 1 else ""
+    outside = " Goes outside the organisation." if tool.outside else ""
+    yield from (code(tool.name), named, tool.effect.value, tool.authority.value, kind)
+    yield f"{tool.description}{cost}{outside}"
+
+
+def ladder() -> str:
+    """Show the default profile, with the distinct clean units that each bound means."""
+    profile, _digest = load_profile()
+    rows = []
+    for level, rung in profile.levels.items():
+        tiers = ", ".join(tier.value for tier in rung.tiers)
+        limits = [bound(rung.attack_success), bound(rung.false_block)]
+        least = f"{rung.delivery:.0%}".replace("%", " %") if rung.delivery is not None else ""
+        again = str(rung.repetitions) if rung.repetitions > 1 else ""
+        rows.append((level.value, tiers, *limits, least, again))
+    head = ("level", "tiers resisted", "attack success at most", "false blocks at most", "delivered at least", "trials")
+    return table(head, rows)
+
+
+def bound(limit: float | None) -> str:
+    """Return an upper bound with the number of clean units that reach it."""
+    return "" if limit is None else f"{round(limit * 100)} % ({units_for(limit)} clean units)"
+
+
+def units() -> str:
+    """Show how many distinct units each bound needs, with 0 to 2 successes among them."""
+    head = ("upper bound", "no success", "1 success", "2 successes")
+    return table(head, ((f"{limit} %", *(str(units_for(limit / 100, k)) for k in range(3))) for limit in (20, 10, 5)))
+
+
+def gate_table() -> str:
+    """List the mandatory gates of the default profile with the oracles whose success breaks them."""
+    profile, _digest = load_profile()
+    known = oracles.standard(registry()).values()
+    fixed = {name for name, tool in ((t.change, t) for t in registry().tools.values()) if name}
+    rows = []
+    for gate in profile.gates:
+        own = [code(oracle.name) for oracle in known if oracle.gate == gate and oracle.name not in fixed]
+        any_change = any(oracle.gate == gate and oracle.name in fixed for oracle in known)
+        rows.append((code(gate), ", ".join([*own, *(["every kind of change"] if any_change else [])])))
+    return table(("gate", "broken by the success of"), rows)
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "options-lab": options_of("soclab"),
+    "options-known-answer": options_of("soclab-known-answer"),
+    "ini": ini,
+    "fixtures": fixture_table,
+    "hooks": hook_table,
+    "markers": marker_table,
+    "commands": commands,
+    "results": models(record, "Results", "LevelDecision", "NextLevel", "Unmet", "Gate", "ScenarioCount"),
+    "rates": models(record, "Measured", "NoData", "MeasuredRate", "RateGroup", "Rates"),
+    "trial": models(record, "Trial"),
+    "session": models(record, "AgentInfo", "PolicyInfo", "Digests", "Timing", "ArmResult"),
+    "verdicts": words_of("Verdict"),
+    "layers": words_of("Layer"),
+    "families": words_of("Family"),
+    "agent": models(protocol, "Case", "ToolSpec", "Finding", "Claim"),
+    "tool-result": models(gateway_state, "ToolResult"),
+    "oracles": oracle_table,
+    "steps": step_table,
+    "tools": tools,
+    "ladder": ladder,
+    "units": units,
+    "gates": gate_table,
+}
+"""Every generated part by name."""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
