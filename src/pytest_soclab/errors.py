@@ -13,11 +13,7 @@ def printable(text: str) -> str:
     """Return `text` with every character that could steer a terminal or reorder a line written as an escape."""
     if text.isprintable():  # which no reordering character is (they are of category Cf)
         return text
-    return "".join(c if c.isprintable() and not _reorders(c) else c.encode("unicode_escape").decode() for c in text)
-
-
-def _reorders(character: str) -> bool:
-    return "\u202a" <= character <= "\u202e" or "\u2066" <= character <= "\u2069" or character in "\u200e\u200f\u061c"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def quote(value: object) -> str:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from pytest_soclab.scenario.corpus import STOPS
-from pytest_soclab.scenario.model import Scenario
+from pytest_soclab.scenario.model import CharterText, Scenario
 from pytest_soclab.soc.servers import tables
 
 from .support import lab
@@ -81,6 +81,8 @@ def test_every_block_works_in_the_order_of_the_page(folder: Path) -> None:
 def test_the_tables_name_everything_that_exists() -> None:
     fields = {field.alias or name for name, field in Scenario.model_fields.items()}
     assert named("The fields") == fields
+    charter = next(line for line in section("The fields").splitlines() if line.startswith("| `charter`"))
+    assert set(re.findall(r"`([a-z_]+)`", charter)) == {"charter", *CharterText.model_fields}
     assert named("Oracles") == set(lab().oracles)
     assert named("Attacks on the control plane") == set(lab().steps)
     assert named("Delivering the payload") == set(tables())

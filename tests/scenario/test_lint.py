@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ import pytest
 from pytest_soclab import commands, resources
 from pytest_soclab.cli import main
 from pytest_soclab.commands import LintOptions, lint
+from pytest_soclab.lab import Lab
+from pytest_soclab.options import Settings
+from pytest_soclab.soc.registry import Effect, Registry
 
 from .support import ATTACK, CONTROL
 
@@ -173,6 +177,17 @@ def test_a_twin_needs_another_target_or_other_circumstances(home: Home) -> None:
     assert "found the twin BEN-001, which makes the same calls of identity.disable_account" in lines[0]
     home.change("agent:\n", "charter: {degraded: true}\nagent:\n", home.control)
     assert home.lint("--no-witness")[0] == 0
+
+
+def test_a_payload_that_only_an_acting_tool_hands_out_reaches_nobody(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = Lab(Settings())
+    search = replace(lab.registry.tools["siem.search"], effect=Effect.REVERSIBLE)
+    lab.registry = Registry.of([*(tool for name, tool in lab.registry.tools.items() if name != search.name), search])
+    monkeypatch.setattr(commands, "Lab", lambda settings: lab)
+    _, lines = home.lint("scenarios/attacks")
+    assert "variants.plain: found a variant that cannot prove itself: no reading step of the script is" in lines[0]
 
 
 def test_the_witnesses_can_be_left_out(home: Home) -> None:
