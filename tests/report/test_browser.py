@@ -172,8 +172,8 @@ def test_print_has_answers_and_plots_on_two_pages(open_report: Open, red: Result
 
 
 def test_print_shows_how_every_trial_ended_and_cuts_nothing(open_report: Open) -> None:
-    record = build.results(build.many(200))
-    opened = open_report(page(record))
+    many = [build.changed(t, stopped_by=f"a_rather_long_rule_{i % 40}") for i, t in enumerate(build.many(200))]
+    opened = open_report(page(build.results(many)))
     opened.page.set_viewport_size({"width": 696, "height": 1000})  # A4 less its margins
     opened.page.emulate_media(media="print")
     opened.page.evaluate("dispatchEvent(new Event('beforeprint'))")

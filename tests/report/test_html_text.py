@@ -106,6 +106,16 @@ def test_size_stays_within_300_kb_and_2_kb_a_trial(count: int) -> None:
     assert text.count("decisive</small>") == sum(bool(t.decisive) for t in record.trials)
 
 
+def test_long_texts_everywhere_cut_the_timelines_before_the_limit_breaks() -> None:
+    trials = [
+        build.changed(t, title="t" * 500, cause="c" * 500, stopped_by="s" * 300, variant=f"{t.variant}{'v' * 90}")
+        for t in build.many(600)
+    ]
+    record = build.results(trials)
+    text = html.render(record, build.transcripts(record, ledger=False))
+    assert len(text.encode()) <= 300_000 + 2_000 * 600
+
+
 def test_a_long_transcript_keeps_its_decisive_step_and_its_payload() -> None:
     trial = build.trials_of()[0]
     events = build.transcript(trial)

@@ -20,6 +20,7 @@ from pytest_soclab.record import Arm, GateStatus, Kind, Level, Results, Trial
 from pytest_soclab.report import known, steps_html, view, words
 
 _LONGEST = 600  # characters of one text outside the timelines
+_LIMIT, _LIMIT_PER_TRIAL = 300_000, 2_000  # bytes of the whole page
 _SPARE = 180_000  # bytes shared out among the timelines, of the 300 KB that a report may have beside 2 KB a trial
 _TRIAL_BUDGET = 1_000  # bytes of a trial's timeline; with its head and foot that stays under 2 KB
 _MOST = 24_000  # bytes of one timeline in a small session
@@ -29,7 +30,20 @@ _RED_OPEN = 12  # red trials whose transcript starts open
 
 
 def render(results: Results, transcripts: Mapping[str, Sequence[Event]]) -> str:
-    """Return the whole page; a trial without a transcript says so."""
+    """Return the whole page; where it grows too large, its timelines are cut shorter.
+
+    A trial without a transcript says so.
+    """
+    limit = _LIMIT + _LIMIT_PER_TRIAL * len(results.trials)
+    text = ""
+    for share in (1.0, 0.5, 0.2):
+        text = _page(results, transcripts, share)
+        if len(text.encode()) <= limit:
+            break
+    return text
+
+
+def _page(results: Results, transcripts: Mapping[str, Sequence[Event]], share: float) -> str:
     css, script = _asset("report.css"), _asset("report.js")
     return _environment().get_template("report.html.j2").render(
         r=results,
@@ -48,7 +62,7 @@ def render(results: Results, transcripts: Mapping[str, Sequence[Event]]) -> str:
         red=words.reds(results.trials),
         evidence=words.evidence(words.measured_trials(results)),
         gates_passed=sum(gate.status is GateStatus.PASSED for gate in results.gates),
-        scenarios=_Trials(results, transcripts).scenarios(),
+        scenarios=_Trials(results, transcripts, share).scenarios(),
     )  # fmt: skip
 
 
@@ -100,11 +114,11 @@ def _isolated(text: object, longest: int = _LONGEST) -> Markup:
 class _Trials:
     """The trials by scenario, as the template shows them."""
 
-    def __init__(self, results: Results, transcripts: Mapping[str, Sequence[Event]]) -> None:
+    def __init__(self, results: Results, transcripts: Mapping[str, Sequence[Event]], share: float) -> None:
         self._trials = results.trials
         self._transcripts = transcripts
         self._arms = len({t.arm for t in results.trials}) > 1
-        self._budget = min(_MOST, _TRIAL_BUDGET + _SPARE // max(1, len(results.trials)))
+        self._budget = int(share * min(_MOST, _TRIAL_BUDGET + _SPARE // max(1, len(results.trials))))
         self._open = {t.id for t in words.reds(results.trials)[:_RED_OPEN]}
 
     def scenarios(self) -> list[dict[str, Any]]:
