@@ -295,7 +295,7 @@ def tools() -> str:
     servers: dict[str, list[Tool]] = {}
     for tool in registry().tools.values():
         servers.setdefault(tool.server, []).append(tool)
-    head = ("tool", "arguments", "effect", "authority", "evidence kind or change", "what it does")
+    head = ("tool", "what it does", "effect, authority", "arguments", "evidence kind or change")
     return "\n\n".join(f"### {name}\n\n{table(head, map(tool_row, own))}" for name, own in servers.items())
 
 
@@ -306,8 +306,8 @@ def tool_row(tool: Tool) -> Iterator[str]:
     kind = code(tool.kind or "") if tool.kind else code(tool.change or "")
     cost = f" Costs {tool.cost}." if tool.cost > 1 else ""
     outside = " Goes outside the organisation." if tool.outside else ""
-    yield from (code(tool.name), named, tool.effect.value, tool.authority.value, kind)
-    yield f"{tool.description}{cost}{outside}"
+    yield from (code(tool.name), f"{tool.description}{cost}{outside}", f"{tool.effect.value}, {tool.authority.value}")
+    yield from (named, kind)
 
 
 def ladder() -> str:
