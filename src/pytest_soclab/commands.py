@@ -57,7 +57,10 @@ def lint(options: LintOptions) -> Said:
         PolicyError: when the policy cannot be read.
     """
     linter = _Linter(Lab(Settings(policies=options.policies)), _files(options.paths))
-    faults = list(linter.faults(options.witnesses))
+    try:
+        faults = list(linter.faults(options.witnesses))
+    finally:
+        linter.lab.close()
     gates = linter.open_gates()
     if options.complete:
         faults += [_gate_fault(gate) for gate in gates]

@@ -143,6 +143,23 @@ def test_aliases_do_not_expand_without_bound(tmp_path: Path) -> None:
     assert "found more than 1000000 values" in message
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        ATTACK + "".join(f"key{n}: 1\n" for n in range(20_000)),
+        ATTACK.replace("agent:\n", "agent:\n" + "  - {call: siem.serch}\n" * 20_000),
+        ATTACK.replace("given:\n  siem.events:\n", "given:\n  siem.events:\n" + "    - {message: x}\n" * 20_000),
+        ATTACK.replace("tier: medium", "tier: " + "m" * 500_000),
+        "id: ATK-001\n" * 20_000,
+    ],
+    ids=["keys", "steps", "rows", "text", "duplicates"],
+)
+def test_a_file_full_of_faults_is_answered_shortly(text: str, tmp_path: Path) -> None:
+    found = load_text(tmp_path, text)
+    assert 1 <= len(found) <= 3 * yaml_source.MAX_FAULTS
+    assert all(len(message) < 2_000 for message in found)
+
+
 @pytest.mark.parametrize("what", ["missing", "directory", "link to itself"])
 def test_a_file_that_cannot_be_read_is_one_line(what: str, tmp_path: Path) -> None:
     path = tmp_path / "ATK-001.yaml"

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from pytest_soclab.errors import Fault, nearest, quote
 from pytest_soclab.scenario.model import CALL_TAG, FINDING_TAG
-from pytest_soclab.scenario.yaml_source import Document
+from pytest_soclab.scenario.yaml_source import MAX_FAULTS, Document
 
 Loc = tuple[str | int, ...]
 
@@ -86,7 +86,7 @@ def faults_of(
     `fields` returns the valid keys at a place below the validated value; without it they are `model`'s.
     """
     valid = fields or (lambda loc: fields_at(model, loc))
-    items = error.errors(include_url=False)
+    items = error.errors(include_url=False)[:MAX_FAULTS]
     misspelt = {(*item["loc"][:-1], close) for item in items if (close := _misspelt(item, valid))}
     items = [item for item in items if item["type"] != "missing" or item["loc"] not in misspelt]
     faults = [_fault(item, valid, document, prefix) for item in items]

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,7 +22,7 @@ from pytest_soclab.scenario.faults import faults_of
 from pytest_soclab.scenario.model import ID_PATTERN, INCIDENT_PATTERN, Incident, Scenario
 from pytest_soclab.scenario.scaffold import blank_faults
 from pytest_soclab.scenario.vocabulary import Vocabulary
-from pytest_soclab.scenario.yaml_source import Document, read
+from pytest_soclab.scenario.yaml_source import MAX_FAULTS, Document, read
 
 MAX_INCIDENT_BYTES = 8 * 1_048_576
 M = TypeVar("M", bound=BaseModel)
@@ -73,7 +74,8 @@ def load_scenario(path: Path, vocabulary: Vocabulary, shown: str | None = None) 
     scenario, faults = _validated(Scenario, document)
     name = _incident_name(document)
     incident = find_incident(path, name) if name else None
-    own = [*_name_faults(path, document), *check(document, vocabulary), *_incident_faults(path, incident, document)]
+    own = [*_name_faults(path, document), *_incident_faults(path, incident, document)]
+    own += islice(check(document, vocabulary), MAX_FAULTS)
     faults = _merged(own, faults)
     if faults or scenario is None or incident is None:
         raise ScenarioError(*faults)
@@ -103,7 +105,8 @@ def load_incident(path: Path, vocabulary: Vocabulary, shown: str | None = None) 
     """
     document = read(path, shown, MAX_INCIDENT_BYTES)
     incident, faults = _validated(Incident, document)
-    own = [*table_faults(document.value.get("tables"), ("tables",), document, vocabulary), *_times(document)]
+    own = [*islice(table_faults(document.value.get("tables"), ("tables",), document, vocabulary), MAX_FAULTS)]
+    own += _times(document)
     if incident is not None and incident.id != path.stem:
         found, expected = f"found {quote(incident.id)}", f"the file's name, {path.stem!r}"
         own.append(document.fault(("id",), found, expected, "rename the file or mend the id"))

@@ -14,10 +14,7 @@ TableFault = tuple[tuple[str | int, ...], str, str, str]
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Oracles with the type of their parameter, harness steps with their model, tool names, and the table checker.
-
-    `techniques` holds the known ATLAS and OWASP ids; `incident_path` finds an incident's file for a scenario file.
-    """
+    """Oracles with the type of their parameter, harness steps with their model, tool names, and the table checker."""
 
     oracles: Mapping[str, TypeAdapter[Any]]
     harness: Mapping[str, type[BaseModel]]
