@@ -153,8 +153,9 @@ class _Linter:
         except ScenarioError:
             units = []
         for unit in units:
+            shadows = {getattr(step, "name", ""): str(getattr(step, "like", "")) for step in unit.harness}
             for tool, arguments in [*((step.tool, step.arguments) for step in unit.script), *_harness_calls(unit)]:
-                calls.setdefault(tool, set()).add(json.dumps(arguments, sort_keys=True))
+                calls.setdefault(shadows.get(tool) or tool, set()).add(json.dumps(arguments, sort_keys=True))
         return corpus.Calls(calls, [name for name in calls if not self._reads(name)])
 
     def _reads(self, name: str) -> bool:
