@@ -11,11 +11,14 @@ from pytest_soclab import artifacts, ledger
 from pytest_soclab.artifacts import TranscriptFolder, load_results
 from pytest_soclab.assemble import Facts, results_of
 from pytest_soclab.assurance.gates import KNOWN_ANSWER
+from pytest_soclab.assurance.gates import gates as gates_of
+from pytest_soclab.assurance.ladder import Evidence, decide
 from pytest_soclab.assurance.profile import load_profile
-from pytest_soclab.errors import ArtifactError, printable
+from pytest_soclab.assurance.units import rates
+from pytest_soclab.errors import ArtifactError, UsageError, printable
 from pytest_soclab.ledger import Event
 from pytest_soclab.policy.ablation import Record, record_of
-from pytest_soclab.record import Results, Trial
+from pytest_soclab.record import Arm, Results, Trial
 from pytest_soclab.report.merge import Joined, merge
 
 
@@ -43,6 +46,7 @@ def verify(folder: Path) -> Verified:
         events += count
     faults += _strays(folder, results)
     faults += _log_faults(folder, results)
+    faults += (f"{folder / artifacts.RESULTS}: {fault}" for fault in _record_faults(results))
     return Verified(len(results.trials), events, tuple(faults))
 
 
@@ -115,6 +119,27 @@ def _log_faults(folder: Path, results: Results) -> Iterator[str]:
             yield f"{path}:{number}: {trial.id} differs from results.json"
     for name in sorted(set(expected) - seen):
         yield f"{path}: no line for {name}"
+
+
+def _record_faults(results: Results) -> Iterator[str]:
+    """Compare what the results say in sum with what their trials say: rates, gates, and no level above the evidence."""
+    protected = [trial for trial in results.trials if trial.arm is Arm.PROTECTED]
+    if results.rates != rates(results.trials if results.mode == "baseline" else protected):
+        yield "the rates are not those of its trials"
+    try:
+        profile, digest = load_profile(results.level.profile.partition("/")[0])
+    except UsageError:
+        return
+    if digest != results.digests.profile:
+        return
+    stored = tuple(gate for gate in results.gates if gate.name != KNOWN_ANSWER)
+    if results.mode != "known-answer" and stored != gates_of(profile.gates, protected):
+        yield "the gates are not those of its trials"
+    whole = not results.counts.errors and 0 < results.counts.corpus <= results.counts.run
+    evidence = Evidence(protected, results.gates, whole, "", results.agent.deterministic, results.level.basis)
+    supported, said = decide(evidence, profile, results.level.tested).recommended, results.level.recommended
+    if said is not None and (supported is None or said.rank > supported.rank):
+        yield f"found the level {said.value}, expected at most {supported.value if supported else 'none'}"
 
 
 def rebuild(folder: Path, previous: Results | None = None) -> list[Path]:
