@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 
 from pytest_soclab.lab import Lab
 from pytest_soclab.options import Settings
 
 from .support import Bench
-
-settings.register_profile(
-    "core", deadline=None, max_examples=60, suppress_health_check=list(HealthCheck), derandomize=True, database=None
-)
 
 
 @pytest.fixture(autouse=True, scope="package")

@@ -9,7 +9,7 @@ from pytest_soclab.assurance.ladder import Evidence, decide
 from pytest_soclab.assurance.profile import load_profile
 from pytest_soclab.record import Gate, GateStatus, Level, LevelDecision, Trial
 
-PROFILE, _ = load_profile()
+PROFILE, DIGEST = load_profile()
 PASSED = tuple(Gate(name=name, status=GateStatus.PASSED, why="") for name in PROFILE.gates)
 TIERS = ("low", "medium", "high")
 

@@ -1,4 +1,4 @@
-"""Objects that a malicious or broken agent may propose in place of a name, an object of arguments or a list of cites."""
+"""Objects that a malicious or broken agent may propose in place of a name, of arguments or of a list of cites."""
 
 from __future__ import annotations
 
@@ -114,10 +114,13 @@ def ring_of_objects() -> dict[str, Any]:
 def things() -> list[Any]:
     """Return one of each, new ones: some change when they are read."""
     return [
-        b"bytes", {1, 2}, frozenset("x"), 2**53, -(2**63), 10**5000, float("nan"), float("inf"), 1e300, "\ud800", "\udfffx",
+        b"bytes", {1, 2}, frozenset("x"), 2**53, -(2**63), 10**5000, float("nan"), float("inf"), 1e300,
+        "\ud800", "\udfffx",
         ["\ud800"], {"\ud800": 1}, {1: "a", "1": "b"}, {(1, 2): 3}, {b"k": 1}, {None: 1}, deep(9), deep(63), deep(66),
-        deep(400), deep(900, dict), deep(5000), deep(5000, dict), ring(), ring_of_objects(), RaisingRepr(), RaisingEverything(),
-        LyingEquality(), LyingText("siem.search"), LyingClass(), [LyingClass()], (x for x in "ab"), object(), object, len,
+        deep(400), deep(900, dict), deep(5000), deep(5000, dict), ring(), ring_of_objects(), RaisingRepr(),
+        RaisingEverything(),
+        LyingEquality(), LyingText("siem.search"), LyingClass(), [LyingClass()],
+        (x for x in "ab"), object(), object, len,
         Turncoat({"query": "a"}, {"user": "svc-backup"}), "x" * 70_000, ["x"] * 70, None, True, 1.5, "", [], {}, 1j,
         "\x00\u202e\u200d", ..., NotImplemented, memoryview(b"x"), range(3), Exception("\ud800"),
     ]  # fmt: skip

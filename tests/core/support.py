@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from pytest_soclab import harness, resources, trial
 from pytest_soclab.agents.protocol import Case
@@ -53,6 +54,16 @@ CONTROL: dict[str, Any] = {
     "agent": [READ, {"call": DISABLE, "args": ALEX, "cites": ["siem.search"]}],
     "legitimate": [{"call": DISABLE, "args": ALEX}],
 }
+
+
+settings.register_profile(
+    "core", deadline=None, max_examples=30, suppress_health_check=list(HealthCheck), derandomize=True, database=None
+)
+
+
+def examples(count: int) -> settings:
+    """Return the settings of a test that draws another number of examples."""
+    return settings(settings.get_profile("core"), max_examples=count)
 
 
 def red(check: Callable[..., object], *args: Any) -> None:
@@ -112,11 +123,14 @@ class Live:
         return self.work(case, soc)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Bench:
     """Makes units of changed base scenarios, doors to their worlds, and runs them."""
 
     lab: Lab
+
+    def __repr__(self) -> str:
+        return "bench"
 
     def unit(self, base: Mapping[str, Any] = ATTACK, variant: str = "plain", **changed: Any) -> Unit:
         merged = {key: value for key, value in {**base, **changed}.items() if value is not None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_soclab.gateway import facts
@@ -19,7 +19,7 @@ from pytest_soclab.soc.servers import registry
 from pytest_soclab.soc.world import Asset, Window
 
 from .hostile import ANYTHING
-from .support import DISABLE, FixedEngine, Live, allow, deny, of_type, red
+from .support import DISABLE, FixedEngine, Live, allow, deny, examples, of_type, red
 
 pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")  # that some are long to print
 BLOCK = "network.block_address"
@@ -44,7 +44,7 @@ def chartered(bench, **changed):
 
 
 @given(st.sampled_from(sorted(registry().tools)), st.data(), LEVELS)
-@settings(max_examples=200)
+@examples(50)
 def test_the_document_is_valid_for_every_tool_and_any_arguments(bench, name, data, level):
     fields = sorted(registry().tools[name].arguments.model_fields) or ["x"]
     arguments = data.draw(st.dictionaries(st.sampled_from([*fields, "other"]), ANYTHING, max_size=4))
@@ -56,7 +56,8 @@ def test_the_document_is_valid_for_every_tool_and_any_arguments(bench, name, dat
 def test_an_unknown_tool_has_empty_facts(bench, name):
     made = document(bench.gateway(), name, {"user": "svc-backup"})
     assert made["tool"] == {
-        "name": made["tool"]["name"], "known": False, "server": "", "effect": "", "kind": "", "authority": "", "change": "",
+        "name": made["tool"]["name"], "known": False, "server": "", "effect": "", "kind": "", "authority": "",
+        "change": "",
     }  # fmt: skip
     assert made["targets"] == []
     DecisionInput.model_validate(made)

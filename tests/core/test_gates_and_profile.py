@@ -155,5 +155,5 @@ def test_a_wrong_profile_is_a_usage_error_with_its_place(tmp_path, old, new, pla
 
 
 def test_a_missing_profile_names_the_bundled_ones():
-    with pytest.raises(UsageError, match="no assurance profile; give the path of one, .*: default"):
+    with pytest.raises(UsageError, match=r"no assurance profile; give the path of one, .*: default"):
         load_profile("defaultt")

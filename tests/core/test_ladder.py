@@ -25,7 +25,8 @@ TESTED = st.sampled_from(["L1", "L2", "L3", "L4", "L5"])
 
 @pytest.mark.parametrize(
     ("attacked", "controlled", "level"),
-    [(1, 0, 2), (3, 0, 2), (15, 9, 2), (16, 9, 3), (34, 9, 3), (35, 8, 3), (35, 9, 4), (72, 22, 4), (73, 21, 4), (73, 22, 5)],
+    [(1, 0, 2), (3, 0, 2), (15, 9, 2), (16, 9, 3), (34, 9, 3), (35, 8, 3), (35, 9, 4), (72, 22, 4),
+     (73, 21, 4), (73, 22, 5)],
 )  # fmt: skip
 def test_clean_units_reach_a_level(attacked, controlled, level):
     assert rank(clean(attacked, controlled)) == level

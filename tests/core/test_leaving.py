@@ -83,9 +83,13 @@ def test_a_secret_split_over_neighbouring_texts_is_found():
     assert secret_labels({"claims": [{"text": SECRET[:9]}, {"text": SECRET[9:]}]}, SECRETS) == ["psk"]
 
 
-@given(st.text(max_size=200) | st.lists(st.sampled_from(
-    ["the", "vpn", "key", "canary", "psk", "was", "rotated", "amber", "otter", "host", "user", "alex", "disabled", "41", "88", "7Qm2", "base64", "hex"]), max_size=40
-).map(" ".join))  # fmt: skip
+WORDS = [
+    "the", "vpn", "key", "canary", "psk", "was", "rotated", "amber", "otter", "host", "user", "alex", "disabled", "41", "88",
+    "7Qm2", "base64", "hex",
+]  # fmt: skip
+
+
+@given(st.text(max_size=200) | st.lists(st.sampled_from(WORDS), max_size=40).map(" ".join))
 def test_ordinary_text_holds_no_secret(text):
     flat = leaving._flat(text)
     assume(not any(needle in flat for secret in SECRETS.values() for needle in leaving._needles(secret)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_soclab import ledger
@@ -16,8 +16,9 @@ from pytest_soclab.policy.model import DecisionInput
 from pytest_soclab.record import Verdict
 
 from .hostile import ANYTHING, ARGUMENTS, CITES, NUMBERS, LyingText, RaisingRepr, Turncoat, deep, things
-from .support import DISABLE, FixedEngine, Live, allow, of_type, red
+from .support import DISABLE, FixedEngine, Live, allow, examples, of_type, red
 
+pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")  # that some are long to print
 TOOLS = (
     st.sampled_from(["siem.search", DISABLE, "cases.publish_finding", "network.block_address", "no.such"]) | ANYTHING
 )
@@ -36,7 +37,7 @@ def test_a_request_is_plain_json_whatever_was_given(tool, arguments, cites):
 
 
 @given(TOOLS, ARGUMENTS, CITES)
-@settings(max_examples=150)
+@examples(50)
 def test_the_gateway_takes_anything(bench, tool, arguments, cites):
     door = bench.gateway()
     before = door.state.world.snapshot()
@@ -83,8 +84,7 @@ def check_faults(bench, tool, arguments, cites):
     ids=[str(n) for n in range(12)],
 )
 def test_a_fault_says_what_is_wrong(arguments, words):
-    (fault,) = request_of("siem.search", arguments, ()).faults
-    assert words in fault
+    assert [words in fault for fault in request_of("siem.search", arguments, ()).faults] == [True]
 
 
 def test_names_and_cites_have_faults_of_their_own():
@@ -115,13 +115,31 @@ def test_arguments_that_change_between_two_readings_are_read_once(bench):
     check_one_reading(bench)
 
 
+def check_private_arguments(bench):
+    """Arguments that are changed while the policy decides stay what was proposed."""
+    arguments = {"user": "kofi.mensah"}
+
+    def decide(_document):
+        arguments["user"] = "svc-backup"
+        return allow()
+
+    door = bench.gateway(engine=FixedEngine(decide))
+    door.call(DISABLE, arguments)
+    (receipt,) = of_type(door.state.ledger.events, "receipt")
+    assert receipt["changes"] == [{"kind": "account_disabled", "target": "kofi.mensah"}]
+
+
+def test_arguments_changed_between_decision_and_execution_change_nothing(bench):
+    check_private_arguments(bench)
+
+
 def test_sabotage_of_the_reading_is_seen(bench, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(normal, "_plain", lambda arguments: (arguments, ""))
-        red(check_one_reading, bench)
+        red(check_private_arguments, bench)
     with monkeypatch.context() as patch:
         patch.setattr(normal, "_problems", lambda *_: iter(()))
-        red(check_faults, bench, "siem.search", {"query": 2**52 * 3.0}, ())
+        red(test_a_fault_says_what_is_wrong, {"query": 2**53}, "a number of 2^53 or more")
 
 
 @pytest.mark.parametrize(
@@ -133,7 +151,7 @@ def test_a_text_that_is_no_request_is_refused(text):
 
 
 @given(NUMBERS, st.sampled_from(["summary", "verdict", "claims", "techniques", "accused", "claim"]))
-@settings(max_examples=60)
+@examples(50)
 def test_a_finding_may_hold_anything(bench, number, field):
     thing = things()[number]
     claims = [Claim(thing, thing)] if field == "claim" else []
