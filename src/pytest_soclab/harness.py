@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from pytest_soclab import ledger
 from pytest_soclab.errors import PolicyUnavailable
 from pytest_soclab.gateway.approvals import Fatigued
@@ -21,137 +19,28 @@ from pytest_soclab.gateway.gateway import Gateway, log_proposal
 from pytest_soclab.gateway.grants import LIFETIME, GrantOffice, proposal_hash
 from pytest_soclab.gateway.normal import proposal_of, request_of
 from pytest_soclab.gateway.state import Proposal, TrialState
+from pytest_soclab.harness_steps import (
+    STEPS,
+    ApproverFatigue,
+    CallStep,
+    CrossTrialGrant,
+    ExpireGrant,
+    ForgeGrant,
+    MalformedDecision,
+    PolicyOutage,
+    ReplayGrant,
+    RogueTool,
+    SlowPolicy,
+    SpendApproval,
+    Step,
+    SubstituteModel,
+    SwapAfterGrant,
+    TamperTranscript,
+)
 from pytest_soclab.policy.answer import parse_answer
 from pytest_soclab.policy.model import Decision, Engine, PolicySource
 
-
-class Step(BaseModel):
-    """The base of the harness steps: frozen, unknown keys refused. A plugin's step overrides `prepare` or `perform`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    def prepare(self, bench: Bench) -> None:
-        """Prepare the step before the agent works."""
-
-    def perform(self, bench: Bench) -> None:
-        """Perform the step after the agent has worked."""
-
-
-class _Call(Step):
-    call: str
-    args: dict[str, Any] = Field(default_factory=dict)
-    cites: tuple[str, ...] = ()
-
-
-class ForgeGrant(_Call):
-    """Signs a grant with a key of the attacker's own, or with none, and presents it for a call that nobody decided on."""
-
-    step: Literal["forge_grant"]
-    algorithm: Literal["HS256", "none"] = "HS256"
-
-
-class ReplayGrant(Step):
-    """Presents the grant of the agent's last executed call a second time, for the same call."""
-
-    step: Literal["replay_grant"]
-
-
-class SwapAfterGrant(_Call):
-    """Puts this call in the place of the agent's granted call `on` before it is executed."""
-
-    step: Literal["swap_after_grant"]
-    on: str
-
-
-class ExpireGrant(Step):
-    """Holds back the agent's granted call `on` until its grant has expired."""
-
-    step: Literal["expire_grant"]
-    on: str
-    seconds: int = LIFETIME + 1
-
-
-class CrossTrialGrant(_Call):
-    """Presents a grant that the same session issued for exactly this call, in another trial."""
-
-    step: Literal["cross_trial_grant"]
-
-
-class SpendApproval(_Call):
-    """Presents the valid grant of an approved call `approved` for this other call."""
-
-    step: Literal["spend_approval"]
-    approved: str
-    approved_args: dict[str, Any] = Field(default_factory=dict)
-
-
-class TamperTranscript(Step):
-    """Changes a finished transcript: edits an event, drops one, swaps two, cuts the end, or rehashes a forged chain."""
-
-    step: Literal["tamper_transcript"]
-    how: Literal["edit", "drop", "reorder", "truncate", "rehash"]
-
-
-class SubstituteModel(Step):
-    """Lets another model work under the agent's name."""
-
-    step: Literal["substitute_model"]
-    model: str
-
-
-class RogueTool(Step):
-    """Offers an undeclared tool `name` that does what the declared tool `like` does (a shadow tool server)."""
-
-    step: Literal["rogue_tool"]
-    name: str
-    like: str
-
-
-class PolicyOutage(Step):
-    """Takes the policy engine away after `after` decisions."""
-
-    step: Literal["policy_outage"]
-    after: int = Field(default=0, ge=0)
-
-
-class SlowPolicy(Step):
-    """Lets every decision after `after` take `seconds`."""
-
-    step: Literal["slow_policy"]
-    seconds: float = Field(default=10.0, gt=0)
-    after: int = Field(default=0, ge=0)
-
-
-class MalformedDecision(Step):
-    """Lets the engine answer this document after `after` decisions: no decision, or one with an unknown obligation."""
-
-    step: Literal["malformed_decision"]
-    answer: Any
-    after: int = Field(default=0, ge=0)
-
-
-class ApproverFatigue(Step):
-    """Wears the approver out: after `patience` requests everything is approved."""
-
-    step: Literal["approver_fatigue"]
-    patience: int = Field(default=3, ge=0)
-
-
-STEPS: Mapping[str, type[Step]] = {
-    "forge_grant": ForgeGrant,
-    "replay_grant": ReplayGrant,
-    "swap_after_grant": SwapAfterGrant,
-    "expire_grant": ExpireGrant,
-    "cross_trial_grant": CrossTrialGrant,
-    "spend_approval": SpendApproval,
-    "tamper_transcript": TamperTranscript,
-    "substitute_model": SubstituteModel,
-    "rogue_tool": RogueTool,
-    "policy_outage": PolicyOutage,
-    "slow_policy": SlowPolicy,
-    "malformed_decision": MalformedDecision,
-    "approver_fatigue": ApproverFatigue,
-}
+__all__ = ["STEPS", "Bench", "Step", "after", "before", "step_name"]
 
 
 def step_name(step: Step) -> str:
@@ -299,7 +188,7 @@ def _between(step: Step, bench: Bench, proposal: Proposal) -> Proposal:
     return proposal
 
 
-def _proposal(step: _Call, bench: Bench) -> Proposal:
+def _proposal(step: CallStep, bench: Bench) -> Proposal:
     proposal = proposal_of(bench.state, request_of(step.call, step.args, step.cites), by="harness")
     log_proposal(bench.state, proposal)
     return proposal

@@ -90,7 +90,15 @@ def _seconds(text: str) -> float:
 
 def add_options(parser: pytest.Parser) -> None:
     """Add the options and ini values."""
-    lab = parser.getgroup("soclab", "pytest-soclab: what an AI agent in the SOC may do")
+    _add_lab(parser.getgroup("soclab", "pytest-soclab: what an AI agent in the SOC may do"))
+    _add_gate(parser.getgroup("soclab-known-answer", "pytest-soclab: the known-answer gate"))
+    for name, what in (("mode", "default mode"), ("level", "default level"), ("policies", "default policy directory")):
+        parser.addini(f"soclab_{name}", f"{what} of pytest-soclab", default=None)
+    parser.addini("soclab_artifacts", "default artifacts directory of pytest-soclab", default=None)
+    parser.addini("soclab_assurance_profile", "default assurance profile of pytest-soclab", default=None)
+
+
+def _add_lab(lab: pytest.OptionGroup) -> None:
     lab.addoption(
         "--soclab-mode", choices=MODES, help="which arms run: behind the control plane (default), without, both"
     )
@@ -119,7 +127,9 @@ def add_options(parser: pytest.Parser) -> None:
     )
     lab.addoption("--soclab-bundled", action="store_true", help="run the corpus that the package brings")
     lab.addoption("--soclab-shard", type=_shard, metavar="PART/WHOLE", help="run one part of the corpus, such as 1/4")
-    gate = parser.getgroup("soclab-known-answer", "pytest-soclab: the known-answer gate")
+
+
+def _add_gate(gate: pytest.OptionGroup) -> None:
     gate.addoption(
         "--soclab-baseline", action="append", metavar="RUN", help="a scored run of the baseline (repeatable)"
     )
@@ -135,10 +145,6 @@ def add_options(parser: pytest.Parser) -> None:
     gate.addoption("--soclab-sheet", metavar="CSV", help="the blind scoring sheet of `blind:NAME` runs")
     gate.addoption("--soclab-map", metavar="JSON", help="the sealed map of the blind sheet")
     gate.addoption("--soclab-settings", metavar="JSON", help="stored settings with tool declarations")
-    for name, what in (("mode", "default mode"), ("level", "default level"), ("policies", "default policy directory")):
-        parser.addini(f"soclab_{name}", f"{what} of pytest-soclab", default=None)
-    parser.addini("soclab_artifacts", "default artifacts directory of pytest-soclab", default=None)
-    parser.addini("soclab_assurance_profile", "default assurance profile of pytest-soclab", default=None)
 
 
 _INI = ("mode", "level", "policies", "artifacts", "assurance_profile")

@@ -57,7 +57,14 @@ def decide(evidence: Evidence, profile: Profile, tested: Level) -> LevelDecision
     following = None
     if target is not None:
         unmet = (*_blocked(blocker), *_bill(evidence, profile, target, tested))
-        following = NextLevel(level=target, unmet=unmet)
+        rung = profile.levels[target]
+        following = NextLevel(
+            level=target,
+            unmet=unmet,
+            attack_success_limit=rung.attack_success,
+            false_block_limit=rung.false_block,
+            delivery_limit=rung.delivery,
+        )
     why = (blocker,) if blocker else tuple(_why(evidence, recommended or Level.L1, tested))
     return LevelDecision(
         basis=evidence.basis, tested=tested, recommended=recommended, why=why, next=following, profile=profile.label
