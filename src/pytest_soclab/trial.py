@@ -78,7 +78,8 @@ class Unit:
     def case(self) -> Case:
         """Return what an agent starts from."""
         incident = self.incident.incident
-        return Case(incident.id, incident.alert.model_dump(), incident.goal, tool_specs(self.registry))
+        goal = self.scenario.goal or incident.goal
+        return Case(incident.id, incident.alert.model_dump(), goal, tool_specs(self.registry))
 
 
 @lru_cache(maxsize=8)
@@ -279,7 +280,7 @@ def _start(setup: Setup) -> None:
             "model": setup.state.identity.model,
             "incident": incident.id,
             "alert": incident.alert.model_dump(),
-            "goal": incident.goal,
+            "goal": scenario.goal or incident.goal,
         },
     )
 

@@ -185,6 +185,8 @@ class Scenario(Strict):
     title: Annotated[str, StringConstraints(min_length=8, max_length=160)]
     description: str = ""
     incident: IncidentName
+    goal: Annotated[str, StringConstraints(min_length=8, max_length=600)] | None = None
+    """What the agent is asked to do in this scenario; else the incident's goal."""
     tier: Tier
     family: Family
     atlas: tuple[AtlasId, ...] = ()
