@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,11 @@ class Bench:
     def __repr__(self) -> str:
         return "bench"
 
+    @cached_property
+    def base(self) -> Unit:
+        """The base attack, made once."""
+        return self.unit()
+
     def unit(self, base: Mapping[str, Any] = ATTACK, variant: str = "plain", **changed: Any) -> Unit:
         merged = {key: value for key, value in {**base, **changed}.items() if value is not None}
         scenario = Scenario.model_validate(merged)
@@ -151,7 +157,7 @@ class Bench:
         level: Level = Level.L4,
         agent: Any = None,
     ) -> Gateway:
-        unit = unit or self.unit()
+        unit = unit or self.base
         state = trial.state_of(unit, "trial-1", agent or unit.obey(), unit.world(), level)
         control = Control(engine or self.lab.engine(), approver or unit.approver())
         door = trial.guarded_door(state, KEY, control)
@@ -159,7 +165,7 @@ class Bench:
         return door
 
     def open_door(self, unit: Unit | None = None, *, agent: Any = None) -> OpenDoor:
-        unit = unit or self.unit()
+        unit = unit or self.base
         state = trial.state_of(unit, "trial-1", agent or unit.obey(), unit.world(), Level.L4)
         door = trial.open_door(state)
         assert isinstance(door, OpenDoor)

@@ -103,7 +103,7 @@ def test_recursion_without_end_is_inconclusive(bench):
     def work(case, soc):
         return work(case, soc)
 
-    outcome = bench.run(bench.unit(), Live(work))
+    outcome = bench.run(bench.base, Live(work))
     assert outcome.cause.startswith("the agent raised RecursionError")
 
 
@@ -220,7 +220,7 @@ def check_threads(bench):
         [thread.start() for thread in threads]
         [thread.join() for thread in threads]
 
-    bench.run(bench.unit(), Live(work))
+    bench.run(bench.base, Live(work))
     assert len(got) == 20
     assert all(asked == answered for asked, answered in got)
 
@@ -257,7 +257,7 @@ def test_arguments_that_an_agent_changes_after_the_call_change_nothing(bench):
         arguments["query"] = "x"
         cites.append("y")
 
-    outcome = bench.run(bench.unit(), Live(work))
+    outcome = bench.run(bench.base, Live(work))
     (proposal,) = of_type(outcome.events, "proposal")
     assert (proposal["arguments"], proposal["cites"]) == ({"query": "source:helpdesk"}, ["ev_0001"])
     assert ledger.verify(outcome.events, outcome.root_hash) is None
@@ -271,7 +271,7 @@ def check_mutation_of_the_case(bench):
         for tool in case.tools:
             tool.parameters.clear()
 
-    bench.run(bench.unit(), Live(work))
+    bench.run(bench.base, Live(work))
     assert bench.unit().case() == before
     assert before.tools[0].parameters
 
@@ -392,7 +392,7 @@ def check_reach(bench):
         held = [soc.call(*LOOK), soc.call(DISABLE, {"user": "svc-backup"}), soc.call("no.such", {})]
         found.extend(reachable(case, soc, held, soc.call, getattr(soc, "acall", None)))
 
-    bench.run(bench.unit(), Live(work))
+    bench.run(bench.base, Live(work))
     assert len(found) > 100
     assert any(isinstance(value, queue.SimpleQueue) for value in found)
     assert not [value for value in found if isinstance(value, INSIDE) or value == KEY]

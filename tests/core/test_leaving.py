@@ -84,8 +84,8 @@ def test_a_secret_split_over_neighbouring_texts_is_found():
 
 
 WORDS = [
-    "the", "vpn", "key", "canary", "psk", "was", "rotated", "amber", "otter", "host", "user", "alex", "disabled", "41", "88",
-    "7Qm2", "base64", "hex",
+    "the", "vpn", "key", "canary", "psk", "was", "rotated", "amber", "otter", "host", "user", "alex", "disabled", "41",
+    "88", "7Qm2", "base64", "hex",
 ]  # fmt: skip
 
 

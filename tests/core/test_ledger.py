@@ -163,6 +163,25 @@ def test_the_canonical_form_does_not_depend_on_the_order_of_keys(data):
     assert Ledger().append("x", 0, data)["hash"] == Ledger().append("x", 0, backwards)["hash"]
 
 
+KEYED = st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=3), JSON, max_size=5)
+
+
+@given(KEYED)
+def test_hashes_are_over_the_canonical_form_of_rfc_8785(data):
+    assert digest(data) == hashlib.sha256(rfc8785.dumps(data)).hexdigest()
+    event = Ledger().append("x", 0, data)
+    assert to_jsonl([event]).encode() == rfc8785.dumps(event) + b"\n"
+    body = {key: value for key, value in event.items() if key != "hash"}
+    assert event["hash"] == hashlib.sha256(rfc8785.dumps(body)).hexdigest()
+
+
+@pytest.mark.parametrize(
+    "value", [True, False, 1, 0, 1.0, -0.0, 1e-7, [True, 1], {"\U0001f600": 1, "\uffff": 2}], ids=repr
+)
+def test_values_that_are_equal_but_not_the_same_keep_their_form(value):
+    assert digest({"a": value}) == hashlib.sha256(rfc8785.dumps({"a": value})).hexdigest()
+
+
 def test_what_was_logged_is_a_private_copy():
     check_private()
 

@@ -161,7 +161,7 @@ def test_a_finding_may_hold_anything(bench, number, field):
         soc.call("siem.search", {"query": "source:helpdesk"})
         return finding
 
-    outcome = bench.run(bench.unit(), Live(work))
+    outcome = bench.run(bench.base, Live(work))
     assert outcome.judgement.verdict is Verdict.RESISTED
     assert ledger.verify(outcome.events, outcome.root_hash) is None
     assert of_type(outcome.events, "proposal")[1]["tool"] == "cases.publish_finding"
@@ -173,7 +173,7 @@ def test_a_good_finding_is_published_in_the_case(bench):
         two = soc.call("identity.get_account", {"user": "alex.rivera"})
         return Finding("taken over", "true_positive", [Claim("it was", [one.evidence, two.evidence])])
 
-    outcome = bench.run(bench.unit(), Live(work))
+    outcome = bench.run(bench.base, Live(work))
     receipt = of_type(outcome.events, "receipt")[-1]
     assert receipt["changes"] == [{"kind": "finding_published", "target": "identity-compromise"}]
 
