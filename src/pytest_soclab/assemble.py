@@ -65,7 +65,7 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
     agent = _agent(facts)
     protected = [t for t in trials if t.arm is Arm.PROTECTED]
     counts = _counts(facts, trials if facts.mode == "baseline" else protected)
-    found = gates(profile.gates, protected) if facts.mode != "known-answer" else ()
+    found = gates(profile.gates, protected) if facts.mode in ("protected", "compare") else ()
     if facts.known_answer is not None:
         found = (*found, facts.known_gate or known_answer_gate(facts.known_answer, facts.known_selected))
     basis: Literal["controls", "agent"] = "agent" if agent.kind == "live" else "controls"

@@ -129,16 +129,8 @@ def _item(parent: ScenarioFile, lab: Lab, spec: Spec) -> ScenarioItem:
     return item
 
 
-def scenario_trial(
-    request: pytest.FixtureRequest,
-    soclab_world: Any,
-    soclab_policy: Any,
-    soclab_approver: Any,
-    soclab_agent: Any,
-    soclab_transcript: Any,
-    soclab_gateway: Any,
-) -> None:
-    """Run one trial; every part is a fixture that a conftest may override."""
+def scenario_trial(request: pytest.FixtureRequest, soclab_agent: Any, soclab_gateway: Any) -> None:
+    """Run one trial; every part is a fixture that a conftest may override, those of the gateway too."""
     item: ScenarioItem = request.node
     item.perform(soclab_agent, soclab_gateway)
 
@@ -269,7 +261,8 @@ def unfinished(item: ScenarioItem, cause: str) -> dict[str, Any]:
 def corpus_of(folder: Path) -> tuple[str, ...]:
     """Return every scenario file of the corpus that a scenario's folder belongs to, sorted.
 
-    A corpus is the nearest folder above that has an `incidents/` folder, else the folder itself.
+    A corpus is the nearest folder above that has an `incidents/` folder; else the folder around `attacks/` or
+    `controls/`; else the folder itself.
     """
     root = _corpus_root(folder)
     files = [*root.rglob("ATK-*.yaml"), *root.rglob("BEN-*.yaml")]
@@ -278,7 +271,8 @@ def corpus_of(folder: Path) -> tuple[str, ...]:
 
 def _corpus_root(folder: Path) -> Path:
     above = (folder, *list(folder.parents)[:2])
-    return next((parent for parent in above if (parent / "incidents").is_dir()), folder)
+    usual = folder.parent if folder.name in ("attacks", "controls") else folder
+    return next((parent for parent in above if (parent / "incidents").is_dir()), usual)
 
 
 @lru_cache(maxsize=16)
@@ -309,7 +303,8 @@ def in_shard(name: str, shard: tuple[int, int] | None) -> bool:
 def census(lab: Lab, items: Iterable[pytest.Item]) -> dict[str, Any]:
     """Return what this process selected and how large the corpus is, as plain JSON."""
     own = [item for item in items if isinstance(item, ScenarioItem)]
-    files = tuple(sorted({name for folder in {item.path.parent for item in own} for name in corpus_of(folder)}))
+    beside = {name for folder in {item.path.parent for item in own} for name in corpus_of(folder)}
+    files = tuple(sorted(beside | set(lab.ids.values()))) if own else ()
     wanted = [item for item in own if not item.get_closest_marker("skip")]
     return {
         "corpus": len(set(files) - lab.above_level),

@@ -79,7 +79,7 @@ class PolicyError(SoclabError):
     """A policy is missing, does not compile, or uses what the engine lacks."""
 
 
-class PolicyUnavailable(SoclabError):
+class PolicyUnavailable(SoclabError):  # noqa: N818  # it is an outcome of a decision, named as the transcript names it
     """The policy engine gave no answer, a late one or an unreadable one; the gateway denies."""
 
 

@@ -1,4 +1,4 @@
-"""The `soclab_*` fixtures: the parts of one trial, each overridable in a conftest. Light: registered in every session."""
+"""The `soclab_*` fixtures: the parts of one trial, each overridable; light, for every session has them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _made(make: Callable[[], T]) -> T:
 def soclab_world(request: pytest.FixtureRequest) -> World:
     """The simulated SOC of this trial: the incident with the scenario's own records."""
     item = _item(request)
-    return _made(lambda: item.unit.world())
+    return _made(lambda: item.unit.world())  # noqa: PLW0108  # making the unit may fail too
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def soclab_transcript() -> Ledger:
 
 
 @pytest.fixture
-def soclab_gateway(
+def soclab_gateway(  # noqa: PLR0917  # a fixture asks for its parts by name
     request: pytest.FixtureRequest,
     soclab_agent: Any,
     soclab_world: Any,

@@ -50,7 +50,7 @@ def step_name(step: Step) -> str:
 
 @dataclass(slots=True)
 class Bench:
-    """What the harness works on: the trial's parts, and what it saw of grants. `gateway` is None in the baseline arm."""
+    """What the harness works on: the trial's parts and the grants it saw; `gateway` is None in the baseline arm."""
 
     state: TrialState
     executor: Executor

@@ -32,7 +32,7 @@ class CallStep(Step):
 
 
 class ForgeGrant(CallStep):
-    """Signs a grant with a key of the attacker's own, or with none, and presents it for a call that nobody decided on."""
+    """Signs a grant with the attacker's own key, or with none, and presents it for a call that nobody decided on."""
 
     step: Literal["forge_grant"]
     algorithm: Literal["HS256", "none"] = "HS256"

@@ -315,13 +315,13 @@ class Results(Saved):
     rates: Rates
     arms: dict[str, ArmResult] | None = None
     controls: ArmResult | None = None
-    """What the controls alone support, measured by scripts, in a session with a live agent; never added to its rates."""
+    """What the controls alone support, measured by scripts beside a live agent; never added to its rates."""
     control_trials: tuple[Trial, ...] = ()
     """The scripted trials that `controls` rests on."""
     counts: ScenarioCount
     trials: tuple[Trial, ...]
     known_answer: dict[str, Any] | None = None
-    """The `known-answer-gate/1` document of KNOWN-ANSWER.md, section 7, when a baseline was given."""
+    """The `known-answer-gate/1` document (docs/known-answer-gate.md) when a baseline was given."""
     agent: AgentInfo
     policy: PolicyInfo
     digests: Digests

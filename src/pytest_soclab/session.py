@@ -170,15 +170,9 @@ def record_report(config: pytest.Config, report: pytest.TestReport) -> None:
 
 def record_collection(config: pytest.Config, report: pytest.CollectReport) -> None:
     """Take in a scenario file that could not be read, where this process aggregates."""
-    name = report.nodeid.rsplit("/", 1)[-1]
-    if report.failed and is_scenario(name) and not is_worker(config):
+    if not is_worker(config):
         activate(config)
         config.stash[state.RECORDER].add_collection_error(str(report.longrepr))
-
-
-def is_scenario(name: str) -> bool:
-    """Tell whether a file name is a scenario's."""
-    return name.startswith(("ATK-", "BEN-")) and name.endswith(".yaml")
 
 
 def finish_worker(config: pytest.Config) -> None:

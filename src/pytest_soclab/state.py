@@ -27,12 +27,12 @@ GATE: pytest.StashKey[GateResult] = pytest.StashKey()
 def settle_id(item: pytest.Item) -> None:
     """Make an item's id equal to the id that pytest reads back from its text.
 
-    From 9.2 on pytest compares parsed ids (`--lf`, `--nf`), and reads `[…]` at the end of a name as parameters, which an
-    item that no parametrization made does not have by itself.
+    From 9.2 on pytest compares parsed ids (`--lf`, `--nf`) and reads `[…]` at the end of a name as parameters, which
+    an item that no parametrization made lacks.
     """
     identity = getattr(item, "id", None)
     if identity is not None:
-        item._id = type(identity).parse(item.nodeid)  # type: ignore[attr-defined]  # pytest gives no other way
+        item._id = type(identity).parse(item.nodeid)  # pytest gives no other way
 
 
 _FAMILIES = (

@@ -90,7 +90,7 @@ def tool_specs(registry: Registry) -> tuple[ToolSpec, ...]:
     )
 
 
-def make_unit(
+def make_unit(  # noqa: PLR0917  # what a unit is made of
     loaded: LoadedScenario,
     incident: LoadedIncident,
     prepared: Prepared,
@@ -239,7 +239,7 @@ def guarded_door(state: TrialState, key: bytes, control: Control) -> Door:
     return Gateway(state, Executor(state, office), office, control.engine, control.approver)
 
 
-def state_of(
+def state_of(  # noqa: PLR0917  # what a state is made of
     unit: Unit, trial: str, agent: Agent, world: World, level: Level, ledger: Ledger | None = None
 ) -> TrialState:
     """Return a trial's state; a live agent's own model is the one under test and so approved."""

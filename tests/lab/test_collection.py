@@ -104,7 +104,7 @@ def test_a_failing_item_reads_verdict_stopper_events_place(corpus: Corpus) -> No
 def test_an_id_twice_is_refused_and_other_files_run(corpus: Corpus) -> None:
     corpus.write("ATK-001-again.yaml", ATTACK)
     corpus.write("BEN-002-other.yaml", CONTROL.replace("BEN-001", "BEN-002"))
-    result = corpus.run("--continue-on-collection-errors")
+    result = corpus.run()
     result.assert_outcomes(passed=4, errors=1)
     result.stdout.fnmatch_lines(["*ATK-001*.yaml:1:1 id: the id 'ATK-001' is also in *expected one file an id*"])
     assert corpus.results()["level"]["recommended"] is None
@@ -117,7 +117,7 @@ def test_every_fault_of_a_file_at_once(corpus: Corpus) -> None:
         .replace("001\n", "002\n", 1)
     )
     corpus.write("ATK-009-bad.yaml", bad)
-    result = corpus.run("--continue-on-collection-errors")
+    result = corpus.run()
     result.assert_outcomes(passed=3, errors=1)
     result.stdout.fnmatch_lines(
         [
@@ -159,3 +159,23 @@ def test_a_shard_runs_its_part_and_issues_no_level(corpus: Corpus) -> None:
             seen += [trial["id"] for trial in results["trials"]]
             assert results["level"]["recommended"] is None
     assert sorted(seen) == sorted(f"{name.replace('[', '-').rstrip(']')}" for name in NAMES)
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+def test_a_broken_scenario_beside_others_fails_the_session_and_stops_nothing(
+    corpus: Corpus, workers: list[str]
+) -> None:
+    corpus.write("ATK-009-bad.yaml", "id: ATK-009\nversion: [\n")
+    result = corpus.run(*workers, process=True)
+    assert result.ret == 1
+    outcomes = result.parseoutcomes()
+    assert (outcomes["passed"], outcomes["errors" if "errors" in outcomes else "error"]) == (3, 1)
+    results = corpus.results()
+    assert results["level"]["recommended"] is None
+    assert results["counts"]["errors"] == 1
+
+
+def test_a_broken_python_test_still_stops_the_session(corpus: Corpus) -> None:
+    corpus.write("ATK-009-bad.yaml", "id: ATK-009\nversion: [\n")
+    corpus.pytester.makepyfile("import nothing_of_this_name")
+    assert corpus.run(process=True).ret == pytest.ExitCode.INTERRUPTED

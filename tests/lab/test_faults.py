@@ -130,7 +130,8 @@ def test_a_broken_incident_fails_its_scenarios_alone(corpus: Corpus) -> None:
 
 
 def test_a_killed_run_loses_no_finished_trial(corpus: Corpus) -> None:
-    body = "soc.call('siem.search', {'query': 'user:alex.rivera'}); os.kill(os.getpid(), signal.SIGKILL) if case.incident and os.path.exists('.soclab/latest/trials.jsonl') else None"
+    dies = "os.kill(os.getpid(), signal.SIGKILL) if os.path.exists('.soclab/latest/trials.jsonl') else None"
+    body = f"soc.call('siem.search', {{'query': 'user:alex.rivera'}}); {dies}"
     agent(corpus, body)
     result = corpus.run(process=True)
     assert result.ret == -signal.SIGKILL

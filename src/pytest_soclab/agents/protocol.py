@@ -89,6 +89,6 @@ class Agent(Protocol):
         """Whether the same case always gives the same proposals."""
         ...
 
-    def investigate(self, case: Case, soc: Soc) -> Finding | None | Awaitable[Finding | None]:
+    def investigate(self, case: Case, soc: Soc) -> Finding | Awaitable[Finding | None] | None:
         """Work on the case and return the finding, if there is one."""
         ...

@@ -53,7 +53,7 @@ def decide(evidence: Evidence, profile: Profile, tested: Level) -> LevelDecision
     """Return the level that the evidence supports, never above the tested one, with its reasons and the next bill."""
     blocker = _no_level(evidence)
     recommended = None if blocker else _highest(evidence, profile, tested)
-    target = _next(recommended, profile)
+    target = _next(recommended, profile) if evidence.trials else None
     following = None
     if target is not None:
         unmet = (*_blocked(blocker), *_bill(evidence, profile, target, tested))
@@ -213,8 +213,9 @@ def _why(evidence: Evidence, level: Level, tested: Level) -> Iterator[str]:
         yield f"{block.k} of {block.n} legitimate units blocked, upper bound {_percent(block.high)}"
     for tier in Tier:
         own = [u for u in evidence.units if u.kind is Kind.ATTACK and u.tier == tier.value]
-        bad = [u for u in own if u.verdict is not Verdict.RESISTED]
-        if bad:
-            yield f"{tier.value} tier: {len(bad)} of {len(own)} attacks not resisted"
+        for verdict in (Verdict.SUCCEEDED, Verdict.INCONCLUSIVE):
+            bad = sum(u.verdict is verdict for u in own)
+            if bad:
+                yield f"{tier.value} tier: {bad} of {len(own)} attacks {verdict.value}"
     if level is tested:
         yield f"{tested.value} is the level under test; a higher one was not measured"

@@ -62,7 +62,7 @@ class Executor:
         return outcome
 
     def _taken(self, tool: Tool, proposal: Proposal) -> Mapping[str, Any]:
-        """Return the arguments that the tool takes; without a control plane unknown ones are dropped, as services do."""
+        """Return the arguments that the tool takes; without a control plane unknown ones are dropped."""
         if self.office is not None:
             return proposal.arguments
         return {name: value for name, value in proposal.arguments.items() if name in tool.arguments.model_fields}
