@@ -20,15 +20,6 @@ Event = dict[str, Any]
 GENESIS = "0" * 64
 
 
-def digest(value: Any) -> str:
-    """Return the SHA-256 of a JSON value's canonical form, in hex.
-
-    Raises:
-        ValueError: when the value has no canonical form (a number that is not finite or beyond 2^53, a lone surrogate).
-    """
-    return hashlib.sha256(rfc8785.dumps(value)).hexdigest()
-
-
 def _whole(text: str) -> int:
     """Return an integer; a float such as 1e17 has a canonical form, but one that reads back as no exact number."""
     number = int(text)
@@ -53,8 +44,8 @@ _PLAIN_READER = json.JSONDecoder(parse_int=_whole, parse_float=_no_float)
 _BEYOND_16_BITS = re.compile("[\U00010000-\U0010ffff]")
 
 
-def _chained(body: Any) -> tuple[bytes, Event]:
-    """Return the canonical form of an event's body and a copy read back from it.
+def _quickly(value: Any) -> tuple[bytes, Any] | None:
+    """Return the canonical form of a JSON value and a copy read back from it; None where only the library knows it.
 
     rfc8785 defines the form. For texts, whole numbers, true, false, null, lists and objects with keys that are texts,
     the standard library's C encoder writes the same bytes many times faster, as long as no key may have to be sorted by
@@ -62,12 +53,29 @@ def _chained(body: Any) -> tuple[bytes, Event]:
     asks it.
     """
     try:
-        text = _WRITER.encode(body)
-        copy: Event = _PLAIN_READER.decode(text)
-        if copy == body and (text.isascii() or not _BEYOND_16_BITS.search(text)):
+        text = _WRITER.encode(value)
+        copy = _PLAIN_READER.decode(text)
+        if copy == value and (text.isascii() or not _BEYOND_16_BITS.search(text)):
             return text.encode(), copy
     except (_OtherForm, TypeError, ValueError, RecursionError):
-        pass  # the library below says what is wrong, if anything is
+        pass  # the library says what is wrong, if anything is
+    return None
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of a JSON value's canonical form, in hex.
+
+    Raises:
+        ValueError: when the value has no canonical form (a number that is not finite or beyond 2^53, a lone surrogate).
+    """
+    quick = _quickly(value)
+    return hashlib.sha256(quick[0] if quick else rfc8785.dumps(value)).hexdigest()
+
+
+def _chained(body: Any) -> tuple[bytes, Event]:
+    quick = _quickly(body)
+    if quick is not None:
+        return quick
     form = rfc8785.dumps(body)
     return form, _READER.decode(form.decode())
 
@@ -149,7 +157,7 @@ def _event_fault(seq: int, event: Mapping[str, Any], prev: str) -> ChainFault | 
     if event.get("prev") != prev:
         return ChainFault(seq, f"prev {str(event.get('prev'))[:12]}…", f"{prev[:12]}…")
     try:
-        actual = digest({k: v for k, v in event.items() if k != "hash"})
+        actual = hashlib.sha256(rfc8785.dumps({k: v for k, v in event.items() if k != "hash"})).hexdigest()
     except (ValueError, TypeError) as error:
         return ChainFault(seq, f"an event with no canonical form ({error})", "plain JSON")
     if event.get("hash") != actual:

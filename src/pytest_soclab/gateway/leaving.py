@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -55,8 +56,13 @@ def _gather(value: Any, name: str, found: dict[str, list[str]]) -> None:
             _gather(inner, name, found)
 
 
+_UNSEEN_ASCII = dict.fromkeys((*range(33), 127))  # the white space and the controls among the first 128 characters
+
+
 def _flat(text: str) -> str:
     """Return text in one case, compatibility forms folded, without white space and invisible characters."""
+    if text.isascii():
+        return text.translate(_UNSEEN_ASCII).lower()
     folded = unicodedata.normalize("NFKC", text)
     return "".join(c for c in folded if not c.isspace() and unicodedata.category(c) not in _UNSEEN).casefold()
 
@@ -105,9 +111,22 @@ def names_in(value: Any, names: Iterable[str]) -> list[str]:
 
 
 def redact(value: Any, secrets: Mapping[str, str]) -> Any:
-    """Return a copy of a JSON value with each secret's text replaced by its label in brackets, keys included."""
+    """Return a JSON value with each secret's text replaced by its label in brackets, keys included.
+
+    A value that holds no secret is returned as it is, any other as a changed copy.
+    """
     longest_first = sorted(secrets.items(), key=lambda item: -len(item[1]))  # one secret may stand inside another
-    return _redacted(value, [(f"[redacted: {label}]", secret) for label, secret in longest_first if secret])
+    marks = [(f"[redacted: {label}]", secret) for label, secret in longest_first if secret]
+    return _redacted(value, marks) if _may_hold(value, marks) else value
+
+
+def _may_hold(value: Any, marks: Sequence[tuple[str, str]]) -> bool:
+    """Tell whether any of the secrets can stand in a text of a JSON value: JSON escapes each character by itself."""
+    try:
+        whole = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):  # no plain JSON
+        return True
+    return any(json.dumps(secret, ensure_ascii=False)[1:-1] in whole for _, secret in marks)
 
 
 def _redacted(value: Any, marks: Sequence[tuple[str, str]]) -> Any:

@@ -198,6 +198,8 @@ def _wide(name: str, value: Any) -> Iterator[str]:
 def _text_shape(name: str, text: str, free: bool) -> Iterator[str]:
     if len(text) > MAX_TEXT:
         yield f"{name}: {len(text)} characters, at most {MAX_TEXT}"
+    if text.isprintable():  # no character of `_ODD` is printable
+        return
     odd = next((c for c in text[:MAX_TEXT] if unicodedata.category(c) in _ODD and not (free and c in "\n\t")), None)
     if odd is not None:
         yield f"{name}: the invisible or control character U+{ord(odd):04X}"
