@@ -56,7 +56,7 @@ class ExpireGrant(Step):
 
     step: Literal["expire_grant"]
     on: str
-    seconds: int = LIFETIME + 1
+    seconds: int = Field(default=LIFETIME + 1, strict=True)
 
 
 class CrossTrialGrant(CallStep):
@@ -99,7 +99,7 @@ class PolicyOutage(Step):
     """Takes the policy engine away after `after` decisions."""
 
     step: Literal["policy_outage"]
-    after: int = Field(default=0, ge=0)
+    after: int = Field(default=0, ge=0, strict=True)
 
 
 class SlowPolicy(Step):
@@ -107,7 +107,7 @@ class SlowPolicy(Step):
 
     step: Literal["slow_policy"]
     seconds: float = Field(default=10.0, gt=0)
-    after: int = Field(default=0, ge=0)
+    after: int = Field(default=0, ge=0, strict=True)
 
 
 class MalformedDecision(Step):
@@ -115,14 +115,14 @@ class MalformedDecision(Step):
 
     step: Literal["malformed_decision"]
     answer: Any
-    after: int = Field(default=0, ge=0)
+    after: int = Field(default=0, ge=0, strict=True)
 
 
 class ApproverFatigue(Step):
     """Wears the approver out: after `patience` requests everything is approved."""
 
     step: Literal["approver_fatigue"]
-    patience: int = Field(default=3, ge=0)
+    patience: int = Field(default=3, ge=0, strict=True)
 
 
 STEPS: Mapping[str, type[Step]] = {

@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_soclab import oracles
 from pytest_soclab.gateway.approvals import LegitimateCall
+from pytest_soclab.gateway.gateway import SCHEMA_REASONS
 from pytest_soclab.ledger import Event, digest
 from pytest_soclab.oracles import Deed, Oracle, Scene
 from pytest_soclab.policy.model import UNAVAILABLE
@@ -124,8 +125,9 @@ def _leading(stops: Sequence[Stop], expected: str | None) -> Stop:
 
 def sentence(stop: Stop) -> str:
     """Return who stopped it as a short sentence."""
-    place = f", {stop.rule}" if stop.rule else ""
-    return f"stopped by {stop.reason} ({stop.layer.value}{place})"
+    layer = "" if stop.layer.value == stop.reason else stop.layer.value
+    detail = ", ".join(part for part in (layer, stop.rule) if part)
+    return f"stopped by {stop.reason}" + (f" ({detail})" if detail else "")
 
 
 def stop_of(deed: Deed, events: Sequence[Event]) -> Stop:
@@ -152,7 +154,12 @@ def _refusal(event: Event) -> Stop:
 def _denial(event: Event) -> Stop:
     data = event["data"]
     reasons = tuple(data["reasons"])
-    return Stop(Layer(data["layer"]), reasons[0] if reasons else "denied", reasons, data["rule"], (event["seq"],))
+    return Stop(Layer(data["layer"]), _telling(reasons), reasons, data["rule"], (event["seq"],))
+
+
+def _telling(reasons: Sequence[str]) -> str:
+    """Return the reason to lead with: that a call is malformed explains the others."""
+    return next((r for r in reasons if r in SCHEMA_REASONS), reasons[0] if reasons else "denied")
 
 
 def _control(question: Question, scene: Scene, cause: str) -> Judgement:

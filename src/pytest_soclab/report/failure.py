@@ -14,11 +14,17 @@ _SHOWN = 400  # characters of an event that the terminal shows
 
 def text(trial: Trial, events: Sequence[Mapping[str, Any]]) -> str:
     """Return the lines that a failing item prints, safe for a terminal."""
-    lines = [f"{trial.verdict.value}: {trial.cause}", _stopped(trial)]
+    lines = [_verdict(trial), _stopped(trial)]
     wanted = set(trial.decisive)
     lines += [_event(event) for event in events if event["seq"] in wanted]
     lines += [f"{trial.file}:{trial.line} {trial.title}"]
     return "\n".join(printable(line) for line in lines)
+
+
+def _verdict(trial: Trial) -> str:
+    """Return the verdict and why, without saying the verdict twice."""
+    said = trial.cause.startswith(trial.verdict.value)
+    return trial.cause if said else f"{trial.verdict.value}: {trial.cause}"
 
 
 def _stopped(trial: Trial) -> str:
@@ -26,7 +32,9 @@ def _stopped(trial: Trial) -> str:
         return "stopped by nobody"
     reasons = f", reasons: {', '.join(trial.reasons)}" if len(trial.reasons) > 1 else ""
     place = f" at {trial.stopped_rule}" if trial.stopped_rule else ""
-    return f"stopped by {trial.stopped_by} ({trial.stopped_layer.value}{place}{reasons})"
+    layer = "" if trial.stopped_layer.value == trial.stopped_by else trial.stopped_layer.value
+    detail = f"{layer}{place}{reasons}".strip(" ,")
+    return f"stopped by {trial.stopped_by}" + (f" ({detail})" if detail else "")
 
 
 def _event(event: Mapping[str, Any]) -> str:

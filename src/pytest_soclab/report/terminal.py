@@ -146,7 +146,7 @@ def _bill(results: Results, verbosity: int) -> Iterator[Block]:
 
 def _wrapped(label: str, text: str, tone: Tone, width: int) -> Iterator[Line]:
     shown = printable(text[:_LONGEST]) + ("…" if len(text) > _LONGEST else "")
-    for part in textwrap.wrap(shown, width - _LABEL):
+    for part in textwrap.wrap(shown, width - _LABEL, break_on_hyphens=False):
         yield Line(f"{label:<{_LABEL}}{part}", tone)
         label = ""
 

@@ -138,7 +138,7 @@ def _mismatch(loaded: LoadedScenario, twin: LoadedScenario, calls_of: CallsOf) -
     own, theirs, name = calls_of(loaded), calls_of(twin), twin.scenario.id
     work = own.acting or own.by_tool.keys()
     shared = set(work) & theirs.by_tool.keys()
-    if work and not shared:
+    if work and not shared and not _same_server(work, theirs.acting):
         found = f"found the twin {name}, which calls none of {', '.join(sorted(work))}"
         return found, "a tool in common", f"{name} calls {', '.join(sorted(theirs.by_tool))}"
     same = all(set(own.by_tool[tool]) == set(theirs.by_tool[tool]) for tool in shared)
@@ -146,6 +146,11 @@ def _mismatch(loaded: LoadedScenario, twin: LoadedScenario, calls_of: CallsOf) -
         found = f"found the twin {name}, which makes the same calls of {', '.join(sorted(shared))}"
         return found, "another target or other circumstances", "a control uses the tool where it belongs"
     return None
+
+
+def _same_server(work: Iterable[str], acting: Iterable[str]) -> bool:
+    """Tell whether both change things through one tool server: a tool without any legitimate use has no closer twin."""
+    return bool({tool.partition(".")[0] for tool in work} & {tool.partition(".")[0] for tool in acting})
 
 
 def _setting(loaded: LoadedScenario) -> tuple[object, ...]:
