@@ -294,7 +294,7 @@ def test_a_case_that_an_agent_changes_is_its_own(bench):
         ("finding", "x"),
         ("call", "[" * 99_999),
     ],
-    ids=str,
+    ids=[str(number) for number in range(10)],
 )
 def test_garbage_in_the_channel_is_inconclusive(bench, message):
     def work(_case, soc):

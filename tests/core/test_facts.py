@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pytest_soclab.gateway import facts
@@ -54,6 +54,7 @@ def test_the_document_is_valid_for_every_tool_and_any_arguments(bench, name, dat
 
 @given(st.text(max_size=30) | st.just("no.such"))
 def test_an_unknown_tool_has_empty_facts(bench, name):
+    assume(name not in registry().tools)
     made = document(bench.gateway(), name, {"user": "svc-backup"})
     assert made["tool"] == {
         "name": made["tool"]["name"], "known": False, "server": "", "effect": "", "kind": "", "authority": "",
