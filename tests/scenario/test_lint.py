@@ -118,10 +118,10 @@ BREAKS: dict[str, tuple[Break, str]] = {
     "twin without a tool in common": (
         lambda h: h.write(
             "controls/BEN-001-disable.yaml",
-            CONTROL.replace("identity.disable_account", "identity.reset_password"),
+            CONTROL.replace("identity.disable_account, args: {user: alex.rivera}", "endpoint.isolate_host, args: {host: wks-fin-07}"),
         ),
         "ATK-001-note.yaml:10:1 twin: found the twin BEN-001, which calls none of identity.disable_account, "
-        "expected a tool in common; BEN-001 calls identity.reset_password, siem.search",
+        "expected a tool in common; BEN-001 calls endpoint.isolate_host, siem.search",
     ),
     "id twice": (
         lambda h: h.write("attacks/ATK-001-again.yaml", ATTACK),
