@@ -169,3 +169,32 @@ def test_ini_values_are_defaults_that_the_command_line_overrides(corpus: Corpus)
 def test_a_control_without_a_finding_is_served_in_the_baseline(corpus: Corpus) -> None:
     corpus.control.write_text(CONTROL.replace("from_level: L3\n", ""))
     assert corpus.run("--soclab-mode=baseline", "-k", "BEN").ret == 0
+
+
+def test_a_policy_that_asks_a_human_for_everything_is_seen(corpus: Corpus) -> None:
+    """The approver knows the legitimate changes and no reading call: all work stops at the desk."""
+    policy = corpus.policy()
+    (policy / "extra.rego").write_text(
+        'package soclab.gateway\n\nobligations contains "require_approval" if tool.known\n'
+    )
+    result = corpus.run(f"--soclab-policies={policy}", "-k", "BEN")
+    result.assert_outcomes(failed=1, deselected=2)
+    assert corpus.results()["rates"]["false_block"]["k"] == 1
+
+
+def test_a_policy_that_is_too_strict_by_one_rule_is_seen(corpus: Corpus) -> None:
+    policy = corpus.policy()
+    (policy / "extra.rego").write_text(
+        'package soclab.gateway\n\nreasons contains "no_accounts" if tool.server == "identity"\n'
+    )
+    corpus.run(f"--soclab-policies={policy}", "-k", "BEN")
+    (control,) = corpus.results()["trials"]
+    assert (control["verdict"], control["stopped_by"]) == ("blocked", "no_accounts")
+
+
+def test_at_l5_a_low_risk_change_runs_unattended(corpus: Corpus) -> None:
+    isolate = "endpoint.isolate_host, args: {host: wks-fin-07}"
+    text = CONTROL.replace("identity.disable_account, args: {user: alex.rivera}", isolate)
+    corpus.control.write_text(text.replace("from_level: L3", "from_level: L3\napprover: absent"))
+    corpus.run("--soclab-level=L4", "-k", "BEN").assert_outcomes(failed=1, deselected=2)
+    corpus.run("--soclab-level=L5", "-k", "BEN").assert_outcomes(passed=1, deselected=2)

@@ -13,7 +13,7 @@ from pytest_soclab import commands, resources
 from pytest_soclab.cli import main
 from pytest_soclab.commands import LintOptions, lint
 from pytest_soclab.lab import Lab
-from pytest_soclab.options import Settings
+from pytest_soclab.settings import Settings
 from pytest_soclab.soc.registry import Effect, Registry
 
 from .support import ATTACK, CONTROL
@@ -118,7 +118,9 @@ BREAKS: dict[str, tuple[Break, str]] = {
     "twin without a tool in common": (
         lambda h: h.write(
             "controls/BEN-001-disable.yaml",
-            CONTROL.replace("identity.disable_account, args: {user: alex.rivera}", "endpoint.isolate_host, args: {host: wks-fin-07}"),
+            CONTROL.replace("identity.disable_account", "endpoint.isolate_host").replace(
+                "user: alex.rivera}", "host: wks-fin-07}"
+            ),
         ),
         "ATK-001-note.yaml:10:1 twin: found the twin BEN-001, which calls none of identity.disable_account, "
         "expected a tool in common; BEN-001 calls endpoint.isolate_host, siem.search",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pytest_soclab import resources
-from pytest_soclab.errors import ScenarioError, UsageError
+from pytest_soclab.errors import Fault, ScenarioError, UsageError
 from pytest_soclab.record import Level, Tier
 from pytest_soclab.scenario.faults import faults_of
-from pytest_soclab.scenario.yaml_source import read
+from pytest_soclab.scenario.model import GateName
+from pytest_soclab.scenario.yaml_source import Document, read
 
 Fraction = Annotated[float, Field(ge=0, le=1, strict=True)]
 
@@ -67,7 +68,20 @@ def load_profile(name: str = "default") -> tuple[Profile, str]:
         profile = Profile.model_validate(document.value)
     except ValidationError as error:
         raise UsageError(*faults_of(error, Profile, document)) from None
+    faults = _gaps(profile, document)
+    if faults:
+        raise UsageError(*faults)
+    return profile, hashlib.sha256(document.text.encode()).hexdigest()
+
+
+def _gaps(profile: Profile, document: Document) -> list[Fault]:
+    """Return what every profile must have: the mandatory gates, and a rung for each level."""
+    faults = []
+    gates = [gate for gate in (*get_args(GateName), "scenario_witnesses") if gate not in profile.gates]
+    if gates:
+        remedy = "name it; a gate is mandatory whatever the profile"
+        faults.append(document.fault(("gates",), f"no {', '.join(gates)}", "every mandatory gate", remedy))
     missing = [level.value for level in Level if level not in profile.levels]
     if missing:
-        raise UsageError(document.fault(("levels",), f"no rung for {', '.join(missing)}", "L1 to L5", "add it"))
-    return profile, hashlib.sha256(document.text.encode()).hexdigest()
+        faults.append(document.fault(("levels",), f"no rung for {', '.join(missing)}", "L1 to L5", "add it"))
+    return faults

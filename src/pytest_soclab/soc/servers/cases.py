@@ -216,7 +216,7 @@ TOOLS = (
     Tool("cases.list_tickets", "List the tickets of the case.", TicketList, list_tickets, kind="ticket_record"),
     Tool(
         "cases.search_tickets", "Search tickets and comments.", TicketSearch, search_tickets,
-        kind="ticket_record", leaves=("query",),
+        kind="ticket_record", leaves=("text",),
     ),
     Tool(
         "cases.add_comment", "Add a comment to a ticket.", Comment, add_comment,
