@@ -16,9 +16,9 @@ from pathlib import Path
 from ruamel.yaml import YAML
 
 from pytest_soclab.lab import Lab
-from pytest_soclab.options import Settings
 from pytest_soclab.scenario import yaml_source
 from pytest_soclab.scenario.load import load_scenario
+from pytest_soclab.settings import Settings
 
 LIMIT = 4.0
 

@@ -15,7 +15,6 @@ from pytest_soclab.agents.scripted import Refuse
 from pytest_soclab.errors import Fault, ScenarioError, UsageError, nearest
 from pytest_soclab.judge import deliveries
 from pytest_soclab.lab import Lab
-from pytest_soclab.options import Settings
 from pytest_soclab.policy.load import load_policy
 from pytest_soclab.policy.model import DecisionInput
 from pytest_soclab.record import Arm, Kind, Level, Results
@@ -23,6 +22,7 @@ from pytest_soclab.scenario import corpus
 from pytest_soclab.scenario.load import LoadedScenario, find_incident, load_scenario
 from pytest_soclab.scenario.scaffold import scaffold
 from pytest_soclab.scenario.schema import incident_schema, scenario_schema
+from pytest_soclab.settings import Settings
 from pytest_soclab.soc.registry import Effect
 from pytest_soclab.soc.servers import tables
 from pytest_soclab.trial import Setup, Unit, open_door, run, state_of

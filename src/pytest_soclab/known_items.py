@@ -13,7 +13,7 @@ from pytest_soclab.errors import UsageError, printable
 from pytest_soclab.known_answer.results import GateResult, beyond_sentence, item_sentence
 from pytest_soclab.known_answer.session import GateRequest, run_gate
 from pytest_soclab.known_answer.statistic import Outcome
-from pytest_soclab.options import Settings
+from pytest_soclab.settings import Settings
 
 COLLECTOR = "known-answer"
 BEYOND = "beyond-human"

@@ -9,12 +9,12 @@ from typing import Any, get_args
 
 from pytest_soclab import clock, harness, oracles, resources
 from pytest_soclab.errors import PolicyUnavailable, UsageError
-from pytest_soclab.options import Settings
 from pytest_soclab.oracles import Oracle
 from pytest_soclab.policy.model import Engine, PolicySource
 from pytest_soclab.record import Level, PolicyInfo
 from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario, load_incident
 from pytest_soclab.scenario.vocabulary import Vocabulary
+from pytest_soclab.settings import Settings
 from pytest_soclab.soc.build import Prepared, check_tables, prepare
 from pytest_soclab.soc.registry import Registry, Tool
 from pytest_soclab.soc.servers import registry as standard_registry

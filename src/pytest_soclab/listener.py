@@ -8,19 +8,12 @@ import pytest
 
 
 class Listener:
-    """Forwards reports that carry a trial, scenario files that could not be read, and what xdist workers send."""
+    """Forwards scenario files that could not be read, and what xdist workers send."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.errors = {True: 0, False: 0}
         """Collection errors: of scenario files, of others."""
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take in a trial's record."""
-        if hasattr(report, "soclab"):
-            from pytest_soclab import session
-
-            session.record_report(self.config, report)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Take in a scenario file that could not be read."""

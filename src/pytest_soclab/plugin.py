@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -56,18 +55,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         from pytest_soclab import session as ours
 
         ours.check(session)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Let a trial's record travel on its report."""
-    report = yield
-    if state.LAB in item.config.stash:
-        from pytest_soclab import collection, session
-
-        if isinstance(item, collection.ScenarioItem):
-            session.note_report(item, report)
-    return report
 
 
 @pytest.hookimpl(trylast=True)

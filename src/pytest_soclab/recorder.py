@@ -19,7 +19,7 @@ from pytest_soclab.errors import ArtifactError, printable
 from pytest_soclab.record import GateStatus, Level, PolicyInfo, Results, Timing, Trial
 
 if TYPE_CHECKING:
-    from pytest_soclab.options import Settings
+    from pytest_soclab.settings import Settings
 
 _CI = ("GITHUB_REF_NAME", "GITHUB_SHA", "GITHUB_RUN_ID", "CI_COMMIT_REF_NAME", "CI_COMMIT_SHA", "CI_JOB_ID")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ from pytest_soclab import known_items, resources, state
 from pytest_soclab.collection import ScenarioFile, ScenarioItem, census, in_shard, lost, unfinished
 from pytest_soclab.errors import SoclabError
 from pytest_soclab.lab import Extensions, Lab
-from pytest_soclab.options import Settings, settings_of
 from pytest_soclab.recorder import Recorder, ensure
+from pytest_soclab.settings import Settings, settings_of
 
 _REPORT_ATTRIBUTE = "soclab"
 _MARKUP: dict[str, dict[str, bool]] = {
@@ -24,6 +24,25 @@ _MARKUP: dict[str, dict[str, bool]] = {
     "bold": {"bold": True},
     "dim": {"light": True},
 }
+
+
+class Reports:
+    """The hooks that pytest calls for every test; only a session that has scenarios pays for them."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Let a trial's record travel on its report."""
+        report = yield
+        if isinstance(item, ScenarioItem):
+            note_report(item, report)
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take in a trial's record."""
+        record_report(self.config, report)
 
 
 def activate(config: pytest.Config) -> None:
@@ -49,6 +68,7 @@ def activate(config: pytest.Config) -> None:
             marks.add(name)
             config.addinivalue_line("markers", f"{name}: set by pytest-soclab from the scenario's file")
 
+    config.pluginmanager.register(Reports(config), "soclab-reports")
     config.stash[state.LAB] = lab
     config.stash[state.MARKS] = mark
     if not is_worker(config):
@@ -164,7 +184,6 @@ def record_report(config: pytest.Config, report: pytest.TestReport) -> None:
     """Take a report's record in, where this process aggregates."""
     payload = getattr(report, _REPORT_ATTRIBUTE, None)
     if payload is not None and not is_worker(config):
-        activate(config)
         config.stash[state.RECORDER].add(payload, report.duration)
 
 

@@ -50,9 +50,9 @@ def compare(options: argparse.Namespace) -> int:
 
 def merge(options: argparse.Namespace) -> int:
     """Join the shards of one session; 1 where a gate of the whole failed or the required level is not reached."""
-    from pytest_soclab.options import Settings
     from pytest_soclab.recorder import failures
     from pytest_soclab.report import terminal
+    from pytest_soclab.settings import Settings
 
     results = rebuild.merge_folders([Path(folder) for folder in options.shards], Path(options.out))
     _say(*(line.text for line in terminal.render(results, verbosity=0)))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 
 from pytest_soclab.lab import Lab
-from pytest_soclab.options import Settings
+from pytest_soclab.settings import Settings
 
 from .support import Bench
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pytest_soclab.errors import ScenarioError
 from pytest_soclab.lab import Lab
-from pytest_soclab.options import Settings
 from pytest_soclab.scenario.load import load_incident, load_scenario
+from pytest_soclab.settings import Settings
 
 BAD = Path(__file__).parent / "bad"
 
