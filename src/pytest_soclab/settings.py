@@ -50,7 +50,7 @@ class Settings:
         """Return the pytest arguments that give the same results, wherever they are written."""
         skip = {"artifacts", "summary", "sarif", "previous", "report_only", "require_level", "timeout", "shard"}
         defaults = Settings()
-        words = ["pytest", f"--soclab-mode={self.mode}"]
+        words = [f"--soclab-mode={self.mode}"]
         for item in fields(self):
             value = getattr(self, item.name)
             if item.name not in skip | {"mode"} and value != getattr(defaults, item.name):
