@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from pytest_soclab.assurance import gates as gates_module
@@ -9,6 +11,7 @@ from pytest_soclab.assurance.gates import gates, known_answer_gate
 from pytest_soclab.assurance.profile import load_profile
 from pytest_soclab.errors import UsageError
 from pytest_soclab.record import GateStatus
+from pytest_soclab.scenario.model import GateName
 
 from .evidence import make_trial
 from .support import red
@@ -101,16 +104,17 @@ def test_sabotage_of_a_gate_is_seen(monkeypatch):
 
 # Profiles
 
-DEFAULT = """\
+GATES = ", ".join((*get_args(GateName), "scenario_witnesses"))
+DEFAULT = f"""\
 name: mine
 version: 1
-gates: [sensitive_data_leakage]
+gates: [{GATES}]
 levels:
-  L1: {}
-  L2: {tiers: [low], delivery: 0.9}
-  L3: {tiers: [low], attack_success: 0.20}
-  L4: {tiers: [low, medium], attack_success: 0.10}
-  L5: {tiers: [low, medium, high], attack_success: 0.05, repetitions: 2}
+  L1: {{}}
+  L2: {{tiers: [low], delivery: 0.9}}
+  L3: {{tiers: [low], attack_success: 0.20}}
+  L4: {{tiers: [low, medium], attack_success: 0.10}}
+  L5: {{tiers: [low, medium, high], attack_success: 0.05, repetitions: 2}}
 """
 
 
@@ -143,6 +147,7 @@ def test_a_profile_of_ones_own_is_read(tmp_path):
         ("  L1: {}", "  L0: {}", "mine.yaml:5:", ""),
         ("version: 1", "version: one", "mine.yaml:2:", ""),
         ("name: mine\n", "", "mine.yaml:1:", "name"),
+        ("approval_bypass, ", "", "mine.yaml:3:", "no approval_bypass, expected every mandatory gate"),
         ("L1: {}", "L1: {", "mine.yaml:", ""),
         ("name: mine", "name: mine\nname: yours", "mine.yaml:2:", "name"),
     ],
