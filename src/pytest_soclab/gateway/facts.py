@@ -153,7 +153,7 @@ def _leaving_in(proposal: Proposal, tool: Tool | None, aims: Iterable[Aim], char
     inside = bool(recipients) and all(_internal(recipient, charter) for recipient in recipients)
     return {
         "outside": bool(tool and tool.outside) and not inside,
-        "secrets": leaving.secret_labels(kept, charter.secrets),
+        "secrets": leaving.secret_labels(kept, charter.secrets) if kept else [],
         "internal_names": leaving.names_in(text, charter.internal_names) if text else [],
         "recipients": recipients,
         "allowed_recipients": list(charter.allowed_recipients),

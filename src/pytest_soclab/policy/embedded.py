@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 from pytest_soclab.clock import monotonic
@@ -230,7 +230,10 @@ class _Filler:
 
     def _put_object(self, value: Mapping[str, Any], depth: int) -> Any:
         for key, item in value.items():
-            self.put(key if isinstance(key, str) else (key,), depth)  # a key that is no text is no input
+            if type(key) is not str:
+                raise PolicyUnavailable(f"the input holds {quote((key,))}, on which no engine decides reliably")
+            if self._string(self._into, _key(key)):
+                raise PolicyUnavailable("the engine did not take the input")
             self.put(item, depth)
             self._item(self._into)
         return self._object(self._into, len(value))
@@ -239,6 +242,11 @@ class _Filler:
         for item in value:
             self.put(item, depth)
         return self._array(self._into, len(value))
+
+
+@lru_cache(maxsize=1024)
+def _key(value: str) -> bytes:
+    return _text(value)
 
 
 def _text(value: str) -> bytes:
