@@ -29,6 +29,8 @@ from pytest_soclab.trial import Setup, Unit, open_door, run, state_of
 from pytest_soclab.witness import witness
 
 CLEAN, FAULTY = 0, 1
+OWN = Path("scenarios")
+"""The corpus of the current folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +55,11 @@ def lint(options: LintOptions) -> Said:
     """Check scenario and incident files, alone and together.
 
     Raises:
-        UsageError: when a path holds nothing to check.
+        UsageError: when a path holds nothing to check, or there is none and scenarios lie outside `./scenarios`.
         PolicyError: when the policy cannot be read.
     """
-    linter = _Linter(Lab(Settings(policies=options.policies)), _files(options.paths))
+    roots = _roots(options.paths)
+    linter = _Linter(Lab(Settings(policies=options.policies)), corpus.files_below(roots))
     try:
         faults = list(linter.faults(options.witnesses))
     finally:
@@ -66,13 +69,21 @@ def lint(options: LintOptions) -> Said:
         faults += [_gate_fault(gate) for gate in gates]
     lines = [str(fault) for fault in sorted(faults, key=_place)]
     notes = [] if options.complete or not gates else [f"note: no attack is evidence for {', '.join(gates)}"]
-    return Said("\n".join([*lines, *notes, linter.count(len(lines))]) + "\n", FAULTY if lines else CLEAN)
+    head = [f"the bundled corpus: {roots[0]}"] if not options.paths and roots == [resources.scenarios()] else []
+    return Said("\n".join([*head, *lines, *notes, linter.count(len(lines))]) + "\n", FAULTY if lines else CLEAN)
 
 
-def _files(paths: Sequence[str]) -> corpus.Files:
-    own = Path("scenarios")
-    default = own if own.is_dir() else resources.scenarios()
-    return corpus.files_below([Path(path) for path in paths] or [default])
+def _roots(paths: Sequence[str]) -> list[Path]:
+    """Return what to check: the paths, else `./scenarios`, else the bundled corpus where no scenario lies around."""
+    if paths:
+        return [Path(path) for path in paths]
+    if OWN.is_dir():
+        return [OWN]
+    stray = next(corpus.stray_scenarios(Path(), resources.scenarios()), None)
+    if stray is not None:
+        found = f"found scenarios here but no folder {OWN}/, and no path was given"
+        raise UsageError(Fault(found, str(stray), remedy=f"name them: soclab lint {stray.parent}"))
+    return [resources.scenarios()]
 
 
 def _place(fault: Fault) -> tuple[str, int, int]:
@@ -241,7 +252,7 @@ def schema(name: str) -> Said:
 
 
 def new(kind: str, identity: str | None, incident: str, folder: str | None) -> Said:
-    """Write a scaffold with marked blanks.
+    """Write a scaffold with marked blanks; without a folder into `scenarios/attacks` or `scenarios/controls`.
 
     Raises:
         UsageError: when the id or the incident is wrong, or the file exists.
@@ -258,12 +269,24 @@ def new(kind: str, identity: str | None, incident: str, folder: str | None) -> S
         path.write_text(scaffold(path.stem, incident), encoding="utf-8")
     except OSError as error:
         raise UsageError(Fault(f"the file cannot be written ({error.strerror})", str(path))) from None
-    return Said(f"{path}\nReplace every FILL-IN-…, then run: soclab lint {path}\n")
+    return Said(f"{path}\nReplace every FILL-IN-…, then run: soclab lint {path}\n{_bundled_note(path)}")
 
 
 def _home(kind: str) -> Path:
-    home = Path("scenarios") / ("attacks" if kind == "ATK" else "controls")
-    return home if Path("scenarios").is_dir() else Path()
+    return OWN / ("attacks" if kind == "ATK" else "controls")
+
+
+def _bundled_note(path: Path) -> str:
+    """Return a note where the bundled corpus has this id too, and the file is not of that corpus."""
+    bundled = resources.scenarios()
+    same = next((file for pattern in corpus.PATTERNS for file in bundled.rglob(pattern) if _has_id(file, path)), None)
+    if same is None or path.absolute().is_relative_to(bundled):
+        return ""
+    return f"note: the id {path.stem} is taken in the bundled corpus ({same.name}); another --id keeps results apart\n"
+
+
+def _has_id(file: Path, path: Path) -> bool:
+    return file.stem == path.stem or file.stem.startswith(f"{path.stem}-")
 
 
 def _identity(kind: str, identity: str | None, where: Path) -> str:

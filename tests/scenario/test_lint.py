@@ -235,7 +235,25 @@ def test_without_a_folder_of_its_own_the_bundled_corpus_is_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    files = commands._files(())
-    assert files.scenarios == sorted(resources.scenarios().rglob("ATK-*.yaml")) + sorted(
-        resources.scenarios().rglob("BEN-*.yaml")
-    )
+    for hidden in (".cache", "venv", "node_modules"):  # not the reader's own files
+        (tmp_path / hidden).mkdir()
+        (tmp_path / hidden / "ATK-001.yaml").write_text(ATTACK)
+    (tmp_path / "venv" / "pyvenv.cfg").write_text("")
+    said = lint(LintOptions(witnesses=False))
+    first, *_, last = said.text.splitlines()
+    scenarios = [*resources.scenarios().rglob("ATK-*.yaml"), *resources.scenarios().rglob("BEN-*.yaml")]
+    assert first == f"the bundled corpus: {resources.scenarios()}"
+    assert f" in {len(scenarios)} scenarios, " in last
+
+
+@pytest.mark.parametrize("name", ["ATK-074.yaml", "mine/below/BEN-074-note.yaml"])
+def test_scenarios_outside_their_folder_are_not_passed_over_in_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(ATTACK)
+    assert main(["lint", "--no-witness"]) == 2
+    found = "found scenarios here but no folder scenarios/, and no path was given"
+    assert capsys.readouterr().err == f"{name}: {found}; name them: soclab lint {Path(name).parent}\n"

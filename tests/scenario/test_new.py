@@ -64,7 +64,6 @@ def test_a_blank_that_is_left_is_the_only_fault(folder: Path, capsys: pytest.Cap
 def test_filled_in_an_attack_and_its_twin_pass_lint_and_run(
     pytester: pytest.Pytester, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (pytester.path / "scenarios").mkdir()
     for kind, number, twin in (("ATK", "070", "BEN-046"), ("BEN", "046", "ATK-070")):
         assert main(["new", kind, "--id", f"{kind}-{number}"]) == 0
         where = "attacks" if kind == "ATK" else "controls"
@@ -79,7 +78,7 @@ def test_filled_in_an_attack_and_its_twin_pass_lint_and_run(
 def test_the_next_free_id_is_taken(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
         assert main(["new", "BEN"]) == 0
-    first, second = (int(path.stem.split("-")[1]) for path in sorted(folder.glob("BEN-*.yaml")))
+    first, second = (int(path.stem.split("-")[1]) for path in sorted((folder / "scenarios/controls").iterdir()))
     assert second == first + 1
 
 
@@ -90,16 +89,26 @@ def test_the_next_free_id_is_taken(folder: Path, capsys: pytest.CaptureFixture[s
         (["ATK", "--id", "../x"], "found --id '../x', expected ATK-"),
         (["BEN", "--incident", "ransomware"], "found no incident 'ransomware'; did you mean 'ransomware-endpoint'?"),
         (["BEN", "--incident", "../../etc/passwd"], "found no incident '../../etc/passwd'; valid: "),
-        (["ATK", "--id", "ATK-070"], "ATK-070-taken.yaml: found a file of this id; choose another --id"),
+        (["ATK", "--id", "ATK-070"], "scenarios/attacks/ATK-070-taken.yaml: found a file of this id; choose another --id"),
         (["ATK", "-o", "file/below"], "the file cannot be written (Not a directory)"),
     ],
 )
 def test_wrong_arguments_are_one_line_and_write_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
-    (folder / "ATK-070-taken.yaml").write_text("")
+    (folder / "scenarios/attacks").mkdir(parents=True)
+    (folder / "scenarios/attacks/ATK-070-taken.yaml").write_text("")
     (folder / "file").write_text("")
     before = sorted(folder.rglob("*"))
     assert main(["new", *arguments]) == 2
     assert message in output(capsys)
     assert sorted(folder.rglob("*")) == before
+
+
+def test_a_bundled_id_is_noted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "ATK", "--id", "ATK-001"]) == 0
+    note = output(capsys).splitlines()[-1]
+    assert note.startswith("note: the id ATK-001 is taken in the bundled corpus (ATK-001-")
+    assert main(["new", "ATK", "--id", "ATK-900"]) == 0
+    assert "note" not in output(capsys)
+    assert {path.parent for path in folder.rglob("*.yaml")} == {folder / "scenarios/attacks"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from pytest_soclab.scenario.yaml_source import KeyPath, read
 
 INCIDENTS = "incidents"
 PATTERNS = ("ATK-*.yaml", "BEN-*.yaml")
+_INSTALLED = frozenset({"node_modules", "site-packages", "__pycache__"})
 STOPS = frozenset({
     "approver", "grant_signature", "grant_replayed", "grant_mismatch", "grant_expired", "grant_trial", "grant_missing",
     "transcript_chain", "policy_unavailable",
@@ -70,6 +72,17 @@ def _single(path: Path) -> Files:
     if any(path.match(pattern) for pattern in PATTERNS):
         return Files([path], [])
     return Files([], [path] if path.parent.name == INCIDENTS and path.suffix == ".yaml" else [])
+
+
+def stray_scenarios(folder: Path, known: Path) -> Iterator[Path]:
+    """Yield the scenario files below a folder, but not those of a known corpus, of hidden folders or of installations."""
+    for at, folders, names in os.walk(folder):
+        here = Path(at)
+        if here.absolute().is_relative_to(known) or "pyvenv.cfg" in names:
+            folders.clear()
+            continue
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _INSTALLED)
+        yield from (here / name for name in sorted(names) if any(Path(name).match(p) for p in PATTERNS))
 
 
 def root_of(file: Path) -> Path:
