@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from pytest_soclab import artifacts, ledger
+from pytest_soclab import __version__, artifacts, judge, ledger
 from pytest_soclab.artifacts import TranscriptFolder, load_results
 from pytest_soclab.assemble import Facts, results_of
 from pytest_soclab.assurance.gates import KNOWN_ANSWER
 from pytest_soclab.assurance.gates import gates as gates_of
 from pytest_soclab.assurance.ladder import Evidence, decide
-from pytest_soclab.assurance.profile import load_profile
+from pytest_soclab.assurance.profile import Profile, load_profile
 from pytest_soclab.assurance.units import rates
 from pytest_soclab.errors import ArtifactError, UsageError, printable
 from pytest_soclab.ledger import Event
 from pytest_soclab.policy.ablation import Record, record_of
-from pytest_soclab.record import Arm, Results, Trial
+from pytest_soclab.record import Arm, Gate, Level, Results, Trial
 from pytest_soclab.report.merge import Joined, merge
 
 
@@ -39,34 +40,75 @@ def verify(folder: Path) -> Verified:
     """
     results = load_results(folder)
     faults: list[str] = []
-    events = 0
+    events, level = 0, 0
     for trial in results.trials:
-        found, count = _trial_fault(folder, trial)
-        faults += [found] if found else []
-        events += count
+        checked = _checked(folder, trial)
+        faults += [checked.fault] if checked.fault else []
+        events += checked.events
+        level = max(level, checked.level)
     faults += _strays(folder, results)
     faults += _log_faults(folder, results)
-    faults += (f"{folder / artifacts.RESULTS}: {fault}" for fault in _record_faults(results))
+    faults += (f"{folder / artifacts.RESULTS}: {fault}" for fault in _record_faults(results, level))
+    if not faults:
+        faults += _page_faults(folder, results)
     return Verified(len(results.trials), events, tuple(faults))
 
 
-def _trial_fault(folder: Path, trial: Trial) -> tuple[str, int]:
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """One trial's transcript: what is wrong with it, its length, the authority that the agent had."""
+
+    fault: str = ""
+    events: int = 0
+    level: int = 0
+
+
+def _checked(folder: Path, trial: Trial) -> _Checked:
     path = folder / artifacts.TRANSCRIPTS / f"{trial.id}.jsonl"
     if not trial.root_hash:
-        return ("", 0) if not path.exists() else (f"{path}: a transcript of a trial that did not end", 0)
+        return _Checked(f"{path}: a transcript of a trial that did not end" if path.exists() else "")
     try:
         events = read_transcript(path)
     except ArtifactError as error:
-        return str(error), 0
+        return _Checked(str(error))
     fault = ledger.verify(events, trial.root_hash)
-    return (f"{path} {fault}" if fault else _mismatch(path, trial, events)), len(events)
+    first = events[0]["data"] if isinstance(events[0].get("data"), dict) else {}
+    level = first.get("level")
+    found = str(fault) if fault else _mismatch(trial, first, events)
+    return _Checked(f"{path} {found}" if found else "", len(events), level if type(level) is int else 0)
 
 
-def _mismatch(path: Path, trial: Trial, events: list[Event]) -> str:
-    first = events[0]["data"] if events and isinstance(events[0].get("data"), dict) else {}
-    if first.get("trial") != trial.id:
-        return f"{path} event 0: found trial {printable(str(first.get('trial')))}, expected {trial.id}"
+def _mismatch(trial: Trial, first: Mapping[str, Any], events: list[Event]) -> str:
+    """Compare what the results say of a trial with its transcript."""
+    for name, expected in (("trial", trial.id), ("scenario", trial.scenario), ("variant", trial.variant)):
+        if first.get(name) != expected:
+            return f"event 0: found {name} {printable(str(first.get(name)))}, expected {expected}"
+    try:
+        broken = judge.breaches(events) if trial.arm is Arm.PROTECTED else ()
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return "holds events that no session writes"
+    if broken != trial.breaches:
+        return f"breaks {', '.join(broken) or 'no gate'}, expected {', '.join(trial.breaches) or 'none'}"
     return ""
+
+
+def _page_faults(folder: Path, results: Results) -> Iterator[str]:
+    """Compare the pages that people read with what the record renders to, where this version wrote them."""
+    from pytest_soclab.report import html, summary
+
+    if results.timing.soclab != __version__:
+        return
+    pages = {
+        artifacts.REPORT: html.render(results, TranscriptFolder(folder)),
+        artifacts.SUMMARY: summary.render(results).partition("\n")[0],  # the rest may speak of an earlier session
+    }
+    for name, expected in pages.items():
+        path = folder / name
+        if not path.is_file():
+            continue
+        stored = path.read_text(encoding="utf-8", errors="replace")
+        if (stored if name == artifacts.REPORT else stored.partition("\n")[0]) != expected:
+            yield f"{path}: not what {artifacts.RESULTS} says; `soclab report {folder}` writes it anew"
 
 
 def read_transcript(path: Path) -> list[Event]:
@@ -103,7 +145,7 @@ def _strays(folder: Path, results: Results) -> Iterator[str]:
 def _log_faults(folder: Path, results: Results) -> Iterator[str]:
     """Compare the lines that were appended as trials ended with the final results."""
     path = folder / artifacts.TRIALS
-    expected = {trial.id: trial for trial in results.trials if trial.root_hash}
+    expected = {trial.id: trial for trial in results.trials}
     seen: set[str] = set()
     lines = path.read_bytes().splitlines() if path.is_file() else []
     for number, line in enumerate(lines, 1):
@@ -117,29 +159,63 @@ def _log_faults(folder: Path, results: Results) -> Iterator[str]:
             yield f"{path}:{number}: {printable(trial.id)} is not in results.json"
         elif trial != expected[trial.id]:
             yield f"{path}:{number}: {trial.id} differs from results.json"
-    for name in sorted(set(expected) - seen):
+    for name in sorted({trial.id for trial in results.trials if trial.root_hash} - seen):
         yield f"{path}: no line for {name}"
 
 
-def _record_faults(results: Results) -> Iterator[str]:
-    """Compare what the results say in sum with what their trials say: rates, gates, and no level above the evidence."""
+def _record_faults(results: Results, level: int) -> Iterator[str]:
+    """Compare what the results say in sum with what their trials say, and the level with the evidence for it.
+
+    `level` is the highest authority that an agent had in any of the transcripts.
+    """
     protected = [trial for trial in results.trials if trial.arm is Arm.PROTECTED]
     if results.rates != rates(results.trials if results.mode == "baseline" else protected):
         yield "the rates are not those of its trials"
-    try:
-        profile, digest = load_profile(results.level.profile.partition("/")[0])
-    except UsageError:
-        return
-    if digest != results.digests.profile:
+    profile = _profile_of(results.level.profile, results.digests.profile, results.command)
+    if profile is None:
+        yield f"the assurance profile {printable(results.level.profile)} is not here, so that nothing shows the level"
         return
     stored = tuple(gate for gate in results.gates if gate.name != KNOWN_ANSWER)
-    if results.mode != "known-answer" and stored != gates_of(profile.gates, protected):
+    if results.mode not in ("known-answer", "baseline") and stored != gates_of(profile.gates, protected):
         yield "the gates are not those of its trials"
-    whole = not results.counts.errors and 0 < results.counts.corpus <= results.counts.run
-    evidence = Evidence(protected, results.gates, whole, "", results.agent.deterministic, results.level.basis)
-    supported, said = decide(evidence, profile, results.level.tested).recommended, results.level.recommended
+    kinds = {trial.agent_kind for trial in protected if trial.root_hash}
+    if results.level.basis != ("agent" if "live" in kinds else "controls"):
+        yield f"found the basis {results.level.basis}, which is not that of its trials"
+    supported, said = _supported(results, protected, profile), results.level.recommended
     if said is not None and (supported is None or said.rank > supported.rank):
         yield f"found the level {said.value}, expected at most {supported.value if supported else 'none'}"
+    elif said is not None and said.rank > level:
+        yield f"found the level {said.value}, and no transcript of a trial with that authority"
+
+
+def _supported(results: Results, protected: Sequence[Trial], profile: Profile) -> Level | None:
+    """Return the level that the stored trials support; beside a live agent, at most what the controls alone do."""
+    short = {trial.scenario for trial in protected if not trial.root_hash} | set(results.counts.partial)
+    ran = len({trial.scenario for trial in protected} - short)
+    whole = not results.counts.errors and 0 < results.counts.corpus <= min(ran, results.counts.run)
+
+    def decided(trials: Sequence[Trial], gates: Sequence[Gate], sure: bool) -> Level | None:
+        evidence = Evidence(trials, gates, whole, "", sure, results.level.basis)
+        return decide(evidence, profile, results.level.tested).recommended
+
+    supported = decided(protected, results.gates, results.agent.deterministic)
+    if results.level.basis == "controls" or supported is None:
+        return supported
+    controls = decided(results.control_trials, gates_of(profile.gates, results.control_trials), True)
+    return controls and min(supported, controls, key=lambda level: level.rank)
+
+
+def _profile_of(label: str, digest: str, command: Sequence[str]) -> Profile | None:
+    """Return the assurance profile of a stored session: the file that its command names, or a bundled one."""
+    named = [word.partition("=")[2] for word in command if word.startswith("--soclab-assurance-profile=")]
+    for name in (*named, label.partition("/")[0]):
+        try:
+            profile, found = load_profile(name)
+        except UsageError:
+            continue
+        if found == digest:
+            return profile
+    return None
 
 
 def rebuild(folder: Path, previous: Results | None = None) -> list[Path]:
@@ -184,6 +260,9 @@ def merge_folders(folders: Sequence[Path], out: Path) -> Results:
     """
     if out.exists() and any(out.iterdir()):
         raise ArtifactError(f"{out}: found files, expected a new or empty folder; name another with -o")
+    faults = [fault for folder in folders for fault in verify(folder).faults]
+    if faults:
+        raise ArtifactError(*faults)
     shards = [load_results(folder) for folder in folders]
     results = merge(shards, lambda joined: _decide(joined, shards))
     written = artifacts.Artifacts(out)
@@ -200,8 +279,8 @@ def merge_folders(folders: Sequence[Path], out: Path) -> Results:
 
 
 def _decide(joined: Joined, shards: Sequence[Results]) -> Results:
-    profile, digest = load_profile(joined.profile.partition("/")[0])
-    if digest != joined.digests.profile:
+    profile = _profile_of(joined.profile, joined.digests.profile, joined.command)
+    if profile is None:
         raise ArtifactError(f"the assurance profile {joined.profile} is not the one that the shards were measured with")
     gates = (gate for shard in shards for gate in shard.gates if gate.name == KNOWN_ANSWER)
     agent = joined.agent.model_dump(mode="json")
@@ -213,4 +292,4 @@ def _decide(joined: Joined, shards: Sequence[Results]) -> Results:
         control_trials={t.id: t for shard in shards for t in shard.control_trials},
         partial=frozenset(name for shard in shards for name in shard.counts.partial),
     )  # fmt: skip
-    return results_of(facts, profile, digest, joined.timing)
+    return results_of(facts, profile, joined.digests.profile, joined.timing)

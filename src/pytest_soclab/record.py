@@ -153,7 +153,7 @@ class Rates(RateGroup):
 class Trial(Saved):
     """One execution of (scenario, variant, arm, repetition), as saved in `results.json` and `trials.jsonl`."""
 
-    id: str
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
     """`ATK-001-plain-protected`, with `-2` from the second repetition on; also the report's deep link."""
     scenario: str
     version: int

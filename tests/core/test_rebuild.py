@@ -29,7 +29,8 @@ def folder(bench, tmp_path):
     trials = {}
     for number, (kind, unit) in enumerate((("attack", attack), ("benign", bench.unit(CONTROL)))):
         outcome = bench.run(unit)
-        trial = make_trial(number, kind, root_hash=outcome.root_hash, id=f"trial-{number + 1}", payload=unit.payload)
+        own = {"scenario": unit.scenario.id, "variant": unit.variant, "payload": unit.payload}
+        trial = make_trial(number, kind, root_hash=outcome.root_hash, id=f"trial-{number + 1}", **own)
         events = rechain(outcome.events, trial.id)
         trial = trial.model_copy(update={"root_hash": events[-1]["hash"]})
         out.append(trial.model_dump(mode="json"), events)
