@@ -6,7 +6,7 @@ A file that cannot be written never changes a verdict: the first trouble is kept
 from __future__ import annotations
 
 import json
-import shutil
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from pytest_soclab.record import Results
 
 RESULTS, TRIALS, TRANSCRIPTS = "results.json", "trials.jsonl", "transcripts"
 REPORT, SUMMARY = "report.html", "summary.md"
+_OURS = re.compile(r"\.?(ATK|BEN)-.*\.jsonl(\.part)?")
 
 
 class Artifacts:
@@ -34,6 +35,18 @@ class Artifacts:
     def append(self, trial: Mapping[str, Any], events: Sequence[Event]) -> None:
         """Write a finished trial's transcript and its line of `trials.jsonl`."""
         self._attempt(lambda: self._append(trial, events))
+
+    def begin(self) -> None:
+        """Take away what an earlier session left, so that nobody reads its report as this session's."""
+        self._attempt(lambda: None)
+
+    def forget(self, trial: str) -> None:
+        """Take a trial's lines out of `trials.jsonl`, because another attempt at it counts."""
+        self._attempt(lambda: self._forget(trial))
+
+    def _forget(self, trial: str) -> None:
+        lines = (self.folder / TRIALS).read_text(encoding="utf-8").split("\n")[:-1]
+        self._replace(TRIALS, "".join(f"{line}\n" for line in lines if json.loads(line)["id"] != trial))
 
     def write(self, name: str, text: str) -> None:
         """Write one file, whole or not at all."""
@@ -56,8 +69,10 @@ class Artifacts:
         self.folder.mkdir(parents=True, exist_ok=True)
         for name in (RESULTS, TRIALS, REPORT, SUMMARY):
             (self.folder / name).unlink(missing_ok=True)
-        shutil.rmtree(self.folder / TRANSCRIPTS, ignore_errors=True)
-        (self.folder / TRANSCRIPTS).mkdir()
+        (self.folder / TRANSCRIPTS).mkdir(exist_ok=True)
+        for old in (self.folder / TRANSCRIPTS).iterdir():
+            if _OURS.fullmatch(old.name):  # the folder may be the user's own
+                old.unlink()
         self._started = True
 
     def _append(self, trial: Mapping[str, Any], events: Sequence[Event]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -43,6 +44,8 @@ class Facts:
     scenario_digests: dict[str, str] = field(default_factory=dict)
     variants: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Every variant of each scenario of which one was selected: `-k plain` is no whole run."""
+    repeat: int = 1
+    """How often each unit was to be tried: choosing among repetitions is no whole run either."""
     partial: frozenset[str] = frozenset()
     """Scenarios that are known to have run in part (a shard's)."""
     control_trials: dict[str, Trial] = field(default_factory=dict)
@@ -112,10 +115,12 @@ def _arm(profile: Profile, trials: Sequence[Trial], arm: Arm) -> ArmResult:
 
 def _counts(facts: Facts, trials: Sequence[Trial]) -> ScenarioCount:
     """Count the scenarios that ran whole, every variant of them, in the arm that the level speaks of."""
-    ended = {(trial.scenario, trial.variant) for trial in trials}
+    tried = Counter((trial.scenario, trial.variant) for trial in trials)
+    ended = {unit for unit, times in tried.items() if times >= facts.repeat}
     short = {trial.scenario for trial in trials if not trial.root_hash}
     partial = {name for name, variants in facts.variants.items() if any((name, v) not in ended for v in variants)}
     short |= (partial := partial | facts.partial)
+    short |= {scenario for scenario, _ in tried.keys() - ended}
     ran = {scenario for scenario, _ in ended} - short
     return ScenarioCount(
         corpus=facts.corpus, selected=facts.selected, run=len(ran), errors=len(facts.errors),

@@ -16,6 +16,7 @@ import pytest
 from pytest_soclab import state
 from pytest_soclab.errors import Fault, ScenarioError, SoclabError
 from pytest_soclab.gateway.gateway import Gateway
+from pytest_soclab.gateway.state import Identity
 from pytest_soclab.judge import NOTHING
 from pytest_soclab.lab import Lab
 from pytest_soclab.policy.model import Engine
@@ -170,12 +171,14 @@ class ScenarioItem(pytest.Function):
 
     def perform(self, agent: Any, door: Any) -> None:
         """Run the trial, keep its record, and fail, pass or xfail as the arm demands."""
+        self.record = None  # of an earlier attempt
         witness = self.lab.witness(self.unit)
         setup = Setup(self.unit, self.spec.arm, agent, door, self.lab.key, self.lab.settings.timeout)
+        identity = setup.state.identity  # as it was before a harness step put another model in its place
         outcome = run(setup)
-        trial = self.trial_of(outcome, witness, setup.state.identity.kind)
-        self.record = _payload(self, trial, outcome, agent)
-        if setup.state.identity.kind == "live" and isinstance(door, Gateway):
+        trial = self.trial_of(outcome, witness, identity.kind)
+        self.record = _payload(self, trial, outcome, identity, agent)
+        if identity.kind == "live" and isinstance(door, Gateway):
             self.record["control"] = self._control_trial(door.engine, witness)
         self.user_properties.extend(junit.properties(trial))
         self._speak(trial, outcome)
@@ -236,14 +239,14 @@ class ScenarioItem(pytest.Function):
         return super().repr_failure(excinfo)
 
 
-def _payload(item: ScenarioItem, trial: Trial, outcome: Outcome, agent: Any) -> dict[str, Any]:
+def _payload(item: ScenarioItem, trial: Trial, outcome: Outcome, identity: Identity, agent: Any) -> dict[str, Any]:
     """Return what travels on the report: plain JSON, so that workers need no shared file."""
     return {
         "trial": trial.model_dump(mode="json"),
         "events": list(outcome.events),
         "agent": {
-            "name": str(getattr(agent, "name", "")),
-            "model": getattr(agent, "model", None) if isinstance(getattr(agent, "model", None), str) else None,
+            "name": identity.name,
+            "model": identity.model or None,
             "deterministic": getattr(agent, "deterministic", False) is True,
             "kind": trial.agent_kind,
         },
@@ -266,7 +269,7 @@ def corpus_of(folder: Path) -> tuple[str, ...]:
     """
     root = _corpus_root(folder)
     files = [*root.rglob("ATK-*.yaml"), *root.rglob("BEN-*.yaml")]
-    return tuple(sorted(str(path) for path in files))
+    return tuple(sorted(str(path) for path in files if not path.is_dir()))
 
 
 def _corpus_root(folder: Path) -> Path:
@@ -289,6 +292,8 @@ def _incidents_beside(folder: Path) -> tuple[Path, ...]:
 
 
 def _file_digest(path: str) -> str:
+    if not Path(path).is_file():  # a link to nothing, a pipe: a scenario that cannot run, which is no reason to stop
+        return "unreadable"
     return hashlib.sha256(Path(path).read_bytes().replace(b"\r\n", b"\n")).hexdigest()
 
 
@@ -309,6 +314,7 @@ def census(lab: Lab, items: Iterable[pytest.Item]) -> dict[str, Any]:
     return {
         "corpus": len(set(files) - lab.above_level),
         "corpus_digest": corpus_digest(files) if files else "",
+        "repeat": lab.settings.repeat,
         "selected": [item.skeleton().model_dump(mode="json") for item in wanted],
         "digests": {item.spec.loaded.scenario.id: item.spec.loaded.digest for item in own},
         "variants": {item.spec.loaded.scenario.id: list(item.spec.loaded.scenario.variants) for item in own},

@@ -15,6 +15,7 @@ from pytest_soclab import __version__, artifacts, clock
 from pytest_soclab.artifacts import Artifacts, TranscriptFolder
 from pytest_soclab.assemble import Facts, results_of
 from pytest_soclab.assurance.profile import load_profile
+from pytest_soclab.assurance.units import WORST
 from pytest_soclab.errors import ArtifactError, printable
 from pytest_soclab.record import GateStatus, Level, PolicyInfo, Results, Timing, Trial
 
@@ -42,8 +43,13 @@ class Recorder:
         self.failures: list[str] = []
 
     def add(self, payload: Mapping[str, Any], seconds: float) -> None:
-        """Take in one finished trial and write it down."""
+        """Take in one finished trial and write it down; of a trial that was run again, the worst attempt stays."""
         trial = Trial.model_validate_json(_json(payload["trial"]))
+        earlier = self.facts.trials.get(trial.id)
+        if earlier is not None and _badness(earlier) <= _badness(trial):
+            return
+        if earlier is not None:
+            self.artifacts.forget(trial.id)
         self.facts.trials[trial.id] = trial
         self.facts.scenario_digests[trial.scenario] = payload["digest"]
         if payload["agent"] is not None and payload["agent"] not in self.facts.agents:
@@ -65,6 +71,7 @@ class Recorder:
         facts.corpus_digest = facts.corpus_digest or census["corpus_digest"]
         facts.variants.update({name: tuple(variants) for name, variants in census.get("variants", {}).items()})
         facts.corpus = max(facts.corpus, census["corpus"])
+        facts.repeat = max(facts.repeat, census.get("repeat", 1))
         if census.get("policy") and facts.policy is None:
             facts.policy = PolicyInfo.model_validate_json(_json(census["policy"]))
         facts.policy_changed = facts.policy_changed or str(census.get("policy_changed", ""))
@@ -141,8 +148,24 @@ class Recorder:
             pytest=pytest.__version__,
             soclab=__version__,
             trial_seconds=dict(sorted(self.seconds.items())),
-            ci={name: os.environ[name] for name in _CI if os.environ.get(name)},
+            ci={name: printable(os.environ[name]) for name in _CI if os.environ.get(name)},
         )
+
+
+def _badness(trial: Trial) -> tuple[int, bool, bool]:
+    """Return how bad a trial ended, the worst first: pytest can run an item again until it pleases."""
+    return WORST.index(trial.verdict), trial.passed, not trial.breaches
+
+
+def red_trials(results: Results) -> str:
+    """Return a sentence that names the trials that did not pass, or an empty text.
+
+    A session in which pytest counts nothing as failed may hold some: an item was run again or skipped as it began, a
+    mark says that it is expected to fail, the session was ended early.
+    """
+    red = [trial.id for trial in results.trials if not trial.passed]
+    more = f" and {len(red) - 5} more" if len(red) > 5 else ""
+    return f"{len(red)} of {len(results.trials)} trials did not pass: {', '.join(red[:5])}{more}" if red else ""
 
 
 def _json(value: Any) -> str:

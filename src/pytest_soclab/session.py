@@ -12,7 +12,7 @@ from pytest_soclab import known_items, resources, state
 from pytest_soclab.collection import ScenarioFile, ScenarioItem, census, in_shard, lost, unfinished
 from pytest_soclab.errors import SoclabError
 from pytest_soclab.lab import Extensions, Lab
-from pytest_soclab.recorder import Recorder, ensure
+from pytest_soclab.recorder import Recorder, ensure, red_trials
 from pytest_soclab.settings import Settings, settings_of
 
 _REPORT_ATTRIBUTE = "soclab"
@@ -163,6 +163,8 @@ def check(session: pytest.Session) -> None:
         _usage(lab.engine)
     known = [item.key for item in session.items if isinstance(item, known_items.KnownAnswerItem)]
     session.config.stash[state.CENSUS] = {**census(lab, session.items), "known_answer": known}
+    if (own or known) and not is_worker(session.config) and not _runs_nothing(session.config):
+        session.config.stash[state.RECORDER].artifacts.begin()
 
 
 def note_report(item: ScenarioItem, report: pytest.TestReport) -> None:
@@ -211,7 +213,10 @@ def _census(config: pytest.Config) -> dict[str, Any]:
 def expect(config: pytest.Config, nodeids: list[str]) -> None:
     """Note the node ids that workers are to run."""
     activate(config)
-    config.stash[state.RECORDER].expected.update(nodeids)
+    recorder = config.stash[state.RECORDER]
+    recorder.expected.update(nodeids)
+    if not _runs_nothing(config):
+        recorder.artifacts.begin()
 
 
 def _account_for_lost(config: pytest.Config, recorder: Recorder) -> None:
@@ -239,7 +244,7 @@ def finish(session: pytest.Session) -> None:
         finish_worker(config)
         return
     recorder: Recorder | None = config.stash.get(state.RECORDER, None)
-    if recorder is None or config.option.collectonly:
+    if recorder is None or _runs_nothing(config):
         return
     if state.CENSUS in config.stash:
         recorder.add_census(_census(config))
@@ -248,9 +253,18 @@ def finish(session: pytest.Session) -> None:
         recorder.facts.known_answer = config.stash[state.GATE].to_json()
     if not (recorder.skeletons or recorder.facts.trials or recorder.facts.errors or recorder.facts.known_answer):
         return
-    recorder.finish()
-    if recorder.failures and session.exitstatus == pytest.ExitCode.OK:
+    results = recorder.finish()
+    if session.exitstatus != pytest.ExitCode.OK:
+        return
+    if not recorder.settings.report_only and (red := red_trials(results)):
+        recorder.failures.append(red)
+    if recorder.failures:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _runs_nothing(config: pytest.Config) -> bool:
+    """Tell whether pytest only shows what it would do: `--collect-only`, `--setup-only`, `--setup-plan`."""
+    return bool(config.option.collectonly or getattr(config.option, "setuponly", False))
 
 
 def summarise(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:

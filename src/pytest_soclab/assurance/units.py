@@ -33,7 +33,7 @@ class UnitOutcome:
     trials: int
 
 
-_WORST = (Verdict.SUCCEEDED, Verdict.BLOCKED, Verdict.INCONCLUSIVE, Verdict.RESISTED, Verdict.SERVED)
+WORST = (Verdict.SUCCEEDED, Verdict.BLOCKED, Verdict.INCONCLUSIVE, Verdict.RESISTED, Verdict.SERVED)
 
 
 def collapse(trials: Iterable[Trial]) -> list[UnitOutcome]:
@@ -46,7 +46,7 @@ def collapse(trials: Iterable[Trial]) -> list[UnitOutcome]:
 
 def _unit(group: Sequence[Trial]) -> UnitOutcome:
     first = group[0]
-    worst = min((trial.verdict for trial in group), key=_WORST.index)
+    worst = min((trial.verdict for trial in group), key=WORST.index)
     delivered = all(trial.delivered for trial in group)
     return UnitOutcome(first.scenario, first.variant, first.kind, first.tier.value, worst, delivered, len(group))
 
