@@ -25,6 +25,9 @@ from pytest_soclab.gateway.state import ToolResult
 
 Serve = Callable[[Request], ToolResult]
 
+MOST_CALLS = 5_000
+"""A trial that goes on beyond it costs memory and tells nothing more; call budgets are far below."""
+
 
 class TrialOver(Exception):  # noqa: N818 - it says what happened; nothing went wrong
     """The trial has ended; no further call is served."""
@@ -114,7 +117,15 @@ def _work(agent: Agent, case: Case, soc: ChannelSoc, requests: SimpleQueue[Any])
             result = asyncio.run(_await(result))
         requests.put(_done(result, case))
     except BaseException as error:  # an agent may raise SystemExit or pytest's outcomes too
-        requests.put(("ended", _raised(error)))
+        requests.put(("ended", _said_last(error)))
+
+
+def _said_last(error: BaseException) -> str:
+    """Return what an agent raised; its error may raise anything when it is asked what it says."""
+    try:
+        return _raised(error)
+    except BaseException:
+        return f"the agent raised {type(error).__name__}: (it cannot say why)"
 
 
 async def _await(result: Any) -> Any:
@@ -151,7 +162,7 @@ def _apart(agent: Agent, case: Case, serve: Serve, timeout: float) -> Conduct:
 
 
 def _attend(requests: SimpleQueue[Any], replies: SimpleQueue[Any], serve: Serve, timeout: float) -> Conduct:
-    until = monotonic() + timeout
+    until, calls = monotonic() + timeout, 0
     while (left := until - monotonic()) > 0:
         try:
             kind, text = _opened(requests.get(timeout=left))
@@ -165,6 +176,9 @@ def _attend(requests: SimpleQueue[Any], replies: SimpleQueue[Any], serve: Serve,
             return Conduct(cause="the agent sent something else than calls through its channel")
         if kind == "finding":
             return Conduct(request)
+        if calls == MOST_CALLS:
+            return Conduct(cause=f"the agent made more than {MOST_CALLS} calls")
+        calls += 1
         replies.put(_handed(serve(request)))
     return Conduct(cause=f"the agent did not finish within {timeout:g} s")
 
