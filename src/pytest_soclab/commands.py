@@ -69,6 +69,7 @@ def lint(options: LintOptions) -> Said:
         faults += [_gate_fault(gate) for gate in gates]
     lines = [str(fault) for fault in sorted(faults, key=_place)]
     notes = [] if options.complete or not gates else [f"note: no attack is evidence for {', '.join(gates)}"]
+    notes += linter.unread_notes()
     head = [f"the bundled corpus: {roots[0]}"] if not options.paths and roots == [resources.scenarios()] else []
     return Said("\n".join([*head, *lines, *notes, linter.count(len(lines))]) + "\n", FAULTY if lines else CLEAN)
 
@@ -108,7 +109,7 @@ class _Linter:
         yield from self._file_faults()
         yield from corpus.duplicate_faults(self.asked, self.around)
         yield from corpus.stop_faults(self.asked, self._reasons())
-        yield from corpus.twin_faults(self.asked, self.around, self._calls)
+        yield from corpus.twin_faults(self.asked, self.around, self._calls, self.unread)
         if witnesses:
             for loaded in self.asked:
                 yield from self._proof_faults(loaded)
@@ -141,9 +142,26 @@ class _Linter:
     @cached_property
     def around(self) -> list[LoadedScenario]:
         """Every readable scenario of the corpora that the asked ones belong to."""
+        return self._readable(self._all_files)
+
+    @cached_property
+    def _all_files(self) -> list[Path]:
         roots = dict.fromkeys(corpus.root_of(path) for path in self.files.scenarios)
         paths = [path for root in roots for pattern in corpus.PATTERNS for path in sorted(root.rglob(pattern))]
-        return self._readable([*self.files.scenarios, *paths])
+        return [*self.files.scenarios, *paths]
+
+    @cached_property
+    def unread(self) -> dict[str, Path]:
+        """The files of those corpora that cannot be read, by the id in their name."""
+        return {corpus.id_of(path): path for path in self._all_files if isinstance(self._load(path), ScenarioError)}
+
+    def unread_notes(self) -> Iterator[str]:
+        """Say which twins could not be looked at and have no fault in the list either."""
+        told = {path.absolute() for path in self.files.scenarios}
+        for loaded in self.asked:
+            path = self.unread.get(loaded.scenario.twin or "")
+            if path is not None and path.absolute() not in told:
+                yield f"note: {loaded.shown}: its twin {loaded.scenario.twin} cannot be read, so it was not checked"
 
     def _readable(self, paths: Iterable[Path]) -> list[LoadedScenario]:
         loaded = {path.absolute(): self._load(path) for path in paths}
@@ -188,7 +206,7 @@ class _Linter:
 
     def open_gates(self) -> list[str]:
         """Return the mandatory gates without an attack, where a whole corpus is checked."""
-        whole = bool(self.around) and len(self.asked) == len(self.around)
+        whole = bool(self.around) and len(self.asked) == len(self.around) and not self.unread
         gates = {name: oracle.gate for name, oracle in self.lab.oracles.items()}
         return corpus.gates_without_attack(self.around, gates) if whole else []
 

@@ -27,6 +27,8 @@ def quote(value: object) -> str:
 def nearest(name: str, valid: Iterable[str]) -> str:
     """Return the remedy for an unknown name: the nearest valid one first, then the whole list."""
     names = sorted(set(valid))
+    if not names:
+        return "no name is valid here"
     close = get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}? " if close else ""
     return f"{hint}valid: {', '.join(names)}"

@@ -89,7 +89,7 @@ def test_the_next_free_id_is_taken(folder: Path, capsys: pytest.CaptureFixture[s
         (["ATK", "--id", "../x"], "found --id '../x', expected ATK-"),
         (["BEN", "--incident", "ransomware"], "found no incident 'ransomware'; did you mean 'ransomware-endpoint'?"),
         (["BEN", "--incident", "../../etc/passwd"], "found no incident '../../etc/passwd'; valid: "),
-        (["ATK", "--id", "ATK-070"], "scenarios/attacks/ATK-070-taken.yaml: found a file of this id; choose another --id"),
+        (["ATK", "--id", "ATK-070"], "attacks/ATK-070-taken.yaml: found a file of this id; choose another --id"),
         (["ATK", "-o", "file/below"], "the file cannot be written (Not a directory)"),
     ],
 )

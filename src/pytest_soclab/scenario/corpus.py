@@ -75,7 +75,7 @@ def _single(path: Path) -> Files:
 
 
 def stray_scenarios(folder: Path, known: Path) -> Iterator[Path]:
-    """Yield the scenario files below a folder, but not those of a known corpus, of hidden folders or of installations."""
+    """Yield the scenario files below a folder, but not those of a known corpus or in hidden or installed folders."""
     for at, folders, names in os.walk(folder):
         here = Path(at)
         if here.absolute().is_relative_to(known) or "pyvenv.cfg" in names:
@@ -83,6 +83,11 @@ def stray_scenarios(folder: Path, known: Path) -> Iterator[Path]:
             continue
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _INSTALLED)
         yield from (here / name for name in sorted(names) if any(Path(name).match(p) for p in PATTERNS))
+
+
+def id_of(file: Path) -> str:
+    """Return the id that a scenario file's name says, whether the file can be read or not."""
+    return "-".join(file.stem.split("-")[:2])
 
 
 def root_of(file: Path) -> Path:
@@ -118,9 +123,12 @@ def stop_faults(asked: Iterable[LoadedScenario], reasons: Collection[str]) -> It
 
 
 def twin_faults(
-    asked: Iterable[LoadedScenario], corpus: Iterable[LoadedScenario], calls_of: CallsOf
+    asked: Iterable[LoadedScenario], corpus: Iterable[LoadedScenario], calls_of: CallsOf, unread: Collection[str] = ()
 ) -> Iterator[Fault]:
-    """Yield a fault for each twin that is missing, unknown, of the same kind, or no twin at all."""
+    """Yield a fault for each twin that is missing, unknown, of the same kind, or no twin at all.
+
+    Whose twin is one of the ids `unread` is passed over: that file has faults of its own.
+    """
     by_id = {loaded.scenario.id: loaded for loaded in corpus}
     for loaded in asked:
         scenario = loaded.scenario
@@ -130,9 +138,12 @@ def twin_faults(
                 yield fault_at(loaded, ("twin",), "found no twin", expected, "add `twin: BEN-…`")
             continue
         twin = by_id.get(scenario.twin)
+        if twin is None and scenario.twin in unread:
+            continue
         if twin is None:
-            found = f"found no scenario {scenario.twin!r} in the corpus"
-            yield fault_at(loaded, ("twin",), found, "", nearest(scenario.twin, _of_other_kind(scenario.kind, by_id)))
+            found, others = f"found no scenario {scenario.twin!r} in the corpus", _of_other_kind(scenario.kind, by_id)
+            remedy = nearest(scenario.twin, others) if others else "write it: soclab new"
+            yield fault_at(loaded, ("twin",), found, "", remedy)
         elif twin.scenario.kind is scenario.kind:
             wanted = "a control, BEN-…" if scenario.kind is Kind.ATTACK else "an attack, ATK-…"
             yield fault_at(loaded, ("twin",), f"found {scenario.twin!r}", wanted, "a twin is of the other kind")
