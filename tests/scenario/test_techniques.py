@@ -50,6 +50,21 @@ def test_every_id_of_the_corpus_is_known(path: object) -> None:
         assert set(value.get(field, ())) <= set(techniques.known(field))
 
 
+@pytest.mark.parametrize(
+    ("wrong", "near"),
+    [
+        ("AML.T9953", ""),  # nothing that one slip would make of it
+        ("AML.T0058", "AML.T0085"),
+        ("AML.T0530", "AML.T0130"),
+        ("AML.T0503", "AML.T0053"),  # two digits swapped
+        ("AML.T0051.007", "AML.T0051.002"),
+        ("AML.T0020.123", "AML.T0020"),  # the technique exists, and has nothing below it
+    ],
+)
+def test_a_suggestion_is_one_slip_away(wrong: str, near: str) -> None:
+    assert techniques.near("atlas", wrong) == near
+
+
 def test_collection_refuses_an_unknown_technique(pytester: pytest.Pytester) -> None:
     (pytester.path / "ATK-001.yaml").write_text(ATTACK.replace("LLM01", "LLM01, ASI01").replace("T0051.001", "T0051.4"))
     (pytester.path / "ATK-002.yaml").write_text(ATTACK.replace("ATK-001", "ATK-002").replace("T0051.001", "T0058"))

@@ -242,7 +242,5 @@ def _technique_faults(raw: Raw, document: Document) -> Iterator[Fault]:
 
 def _close(name: str, field: str) -> str:
     """Return the nearest technique with its name; the whole list would be too long to read."""
-    known = techniques.known(field)
-    head = nearest(name, known).partition("? valid: ")[0]
-    shown = re.search(r"'([^']+)'", head)
-    return f"did you mean {shown[1]} ({known[shown[1]]})?" if shown else "see `soclab schema scenario`"
+    close = techniques.near(field, name)
+    return f"did you mean {close} ({techniques.known(field)[close]})?" if close else "see `soclab schema scenario`"
