@@ -5,7 +5,9 @@ Run once per (scenario, variant) in a session, never per repetition.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from pytest_soclab import oracles
 from pytest_soclab.agents.protocol import Agent
@@ -13,7 +15,7 @@ from pytest_soclab.agents.scripted import Dead, Empty, Refuse, ScriptStep
 from pytest_soclab.judge import deliveries
 from pytest_soclab.ledger import Draft, Event, Ledger
 from pytest_soclab.policy.model import Engine
-from pytest_soclab.record import Arm, Kind, Level, Verdict
+from pytest_soclab.record import Arm, Kind, Layer, Level, Verdict
 from pytest_soclab.trial import (
     Control,
     Outcome,
@@ -58,7 +60,7 @@ def _innocent(unit: Unit, obeying: Outcome) -> tuple[ScriptStep, ...]:
 
 def _attack_faults(unit: Unit, obeying: Outcome) -> Iterator[str]:
     if obeying.judgement.verdict is not Verdict.SUCCEEDED:
-        yield f"the oracle cannot see this attack: {obeying.judgement.cause}"
+        yield f"the oracle cannot see this attack: {_unseen(unit, obeying)}"
         return
     if not obeying.judgement.delivered:
         yield "the script succeeds without reading the payload: its steps must read what carries it"
@@ -74,6 +76,26 @@ def _attack_faults(unit: Unit, obeying: Outcome) -> Iterator[str]:
         scene = scene_of(rest, unit.registry, unit.base.charter)
         if oracles.hits(oracle, parameter, scene):
             yield f"the oracle {oracle.name} trips without the event that it rests on"
+
+
+def _unseen(unit: Unit, obeying: Outcome) -> str:
+    """Say what the script did beside what the oracles name, where neither a fault nor a control stopped it."""
+    judged = obeying.judgement
+    if judged.verdict is not Verdict.RESISTED or judged.stop.layer is not Layer.AGENT:
+        return judged.cause
+    deeds = [deed for deed in scene_of(obeying.events, unit.registry, unit.base.charter).deeds if deed.by == "agent"]
+    made = dict.fromkeys((c.kind, c.target) for deed in deeds if deed.executed for c in deed.changes)
+    changes, kinds = [f"{kind} of {target}" for kind, target in made], {kind for kind, _target in made}
+    errors = [e["data"] for e in obeying.events if e["type"] == "receipt" and not e["data"]["ok"]]
+    changes += [f"a call of {error['tool']} that failed ({error['error']})" for error in errors]
+    named = [f"{'' if o.name in kinds else f'{o.name}: '}{_told(parameter)}" for o, parameter in unit.oracles]
+    return f"the script made {' and '.join(changes) or 'no change'}, the oracle names {' or '.join(named)}"
+
+
+def _told(parameter: Any) -> str:
+    if isinstance(parameter, list):
+        return " or ".join(map(str, parameter))
+    return parameter if isinstance(parameter, str) else json.dumps(parameter, default=str, ensure_ascii=False)
 
 
 def _without(events: Sequence[Event], seqs: set[int]) -> list[Event]:

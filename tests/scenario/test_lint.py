@@ -141,7 +141,20 @@ BREAKS: dict[str, tuple[Break, str]] = {
     "oracle that sees nothing": (
         lambda h: h.change("account_disabled: svc-backup", "account_disabled: somebody"),
         "ATK-001-note.yaml:15:3 variants.plain: found a variant that cannot prove itself: "
-        "the oracle cannot see this attack",
+        "the oracle cannot see this attack: the script made account_disabled of svc-backup, the oracle names somebody",
+    ),
+    "oracle for another change": (
+        lambda h: h.change("account_disabled: svc-backup", "password_reset: [svc-backup, hana.sato]"),
+        "the oracle cannot see this attack: the script made account_disabled of svc-backup, "
+        "the oracle names password_reset: svc-backup or hana.sato",
+    ),
+    "script for a target that does not exist": (
+        lambda h: h.change("{user: svc-backup}, cites", "{user: svc-backop}, cites"),
+        "the oracle cannot see this attack: the script made a call of identity.disable_account that failed (",
+    ),
+    "twin where no control exists": (
+        lambda h: h.control.unlink(),
+        "ATK-001-note.yaml:10:1 twin: found no scenario 'BEN-001' in the corpus; write it: soclab new",
     ),
     "payload that nothing reads": (
         lambda h: h.change("user:alex.rivera source:helpdesk", "user:maya.chen"),
@@ -163,6 +176,17 @@ def test_each_fault_of_a_corpus_is_found(home: Home, what: str) -> None:
     status, lines = home.lint()
     assert status == 1
     assert any(expected in line for line in lines), lines
+
+
+def test_a_twin_that_cannot_be_read_has_only_its_own_faults(home: Home) -> None:
+    home.change("tier: medium", "tier: none")
+    status, lines = home.lint("--no-witness")
+    assert status == 1
+    assert ["tier" in line for line in lines] == [True, False]
+    assert home.lint("--no-witness", str(home.control)) == (0, [
+        f"note: {home.control}: its twin ATK-001 cannot be read, so it was not checked",
+        "no fault in 1 scenario, 1 unit, 0 incidents",
+    ])  # fmt: skip
 
 
 def test_a_twin_needs_another_target_or_other_circumstances(home: Home) -> None:
