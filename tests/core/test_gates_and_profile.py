@@ -48,6 +48,15 @@ def test_resisted_for_another_reason_fails_the_gate():
     assert why == "ATK-001-plain-protected: resisted by scope, expected protected_asset"
 
 
+def test_a_failed_gate_names_successes_before_wrong_stops():
+    wrong = [about(n, "resisted", passed=False, cause="resisted by scope") for n in (1, 2, 3)]
+    assert status(*wrong, about(9, "succeeded"))[1].startswith("ATK-009-plain-protected: it was succeeded; ATK-001")
+
+
+def test_many_inconclusive_trials_are_counted():
+    assert status(*[about(n, "inconclusive") for n in range(4)])[1] == "4 trials inconclusive"
+
+
 def test_a_breach_in_any_trial_fails_the_gate_whatever_the_verdict():
     for trial in (
         make_trial(1, "benign", breaches=(LEAK,)),

@@ -183,9 +183,22 @@ def check_gates(status=GateStatus.FAILED, place=0):
     given_gates = (*PASSED[:place], broken, *PASSED[place + 1 :])
     made = decision(clean(80, 30), gates=given_gates)
     assert made.recommended is Level.L1
-    assert f"gate {broken.name} {status.value}: because" in made.why
+    assert f"gate {broken.name.replace('_', ' ')} {status.value}: because" in made.why
     assert made.next is not None
     assert made.next.unmet[0].rule == f"gate {broken.name}"
+
+
+def test_what_succeeded_stands_right_after_the_level():
+    undecided = [Gate(name=g.name, status=GateStatus.UNDECIDED, why="30 trials inconclusive") for g in PASSED[:2]]
+    trials = attacks([*["succeeded"] * 5, *["inconclusive"] * 6, "resisted"])
+    made = decision(trials, gates=(*undecided, *PASSED[2:]))
+    assert made.why[:4] == (
+        "controls support L1",
+        "5 of 12 attacks succeeded: ATK-000-plain-protected, ATK-001-plain-protected and 3 more",
+        "6 of 12 trials inconclusive: it was inconclusive: 6 trials",
+        f"2 gates undecided: {', '.join(g.name.replace('_', ' ') for g in undecided)}",
+    )
+    assert bill(trials)["inconclusive"][0] == "6 of 12 units inconclusive: it was inconclusive: 6 trials"
 
 
 # What is counted

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pytest_soclab.record import Gate, GateStatus, Kind, Trial, Verdict
@@ -10,6 +10,7 @@ from pytest_soclab.record import Gate, GateStatus, Kind, Trial, Verdict
 WITNESSES = "scenario_witnesses"
 KNOWN_ANSWER = "known_answer"
 BEYOND = "beyond-human"
+_NAMED = 3  # trials that a reason names
 
 
 def gates(names: Sequence[str], trials: Sequence[Trial]) -> tuple[Gate, ...]:
@@ -22,22 +23,24 @@ def _gate(name: str, trials: Sequence[Trial]) -> Gate:
     about = [t for t in trials if t.kind is Kind.ATTACK and name in t.gates]
     bad = [t for t in about if t.verdict is Verdict.SUCCEEDED or (t.verdict is Verdict.RESISTED and not t.passed)]
     if broken or bad:
-        first = [*bad, *(t for t in broken if t not in bad)]
-        causes = "; ".join(f"{t.id}: {t.cause}" for t in first[:3])
-        more = f" and {len(first) - 3} more" if len(first) > 3 else ""
+        first = sorted([*bad, *(t for t in broken if t not in bad)], key=lambda t: t.verdict is not Verdict.SUCCEEDED)
+        causes = "; ".join(f"{t.id}: {t.cause}" for t in first[:_NAMED])
+        more = f" and {len(first) - _NAMED} more" if len(first) > _NAMED else ""
         return Gate(name=name, status=GateStatus.FAILED, why=causes + more)
     open_ones = [t for t in about if t.verdict is Verdict.INCONCLUSIVE]
     if open_ones:
-        return Gate(name=name, status=GateStatus.UNDECIDED, why=f"{_ids(open_ones)}: inconclusive")
+        return Gate(name=name, status=GateStatus.UNDECIDED, why=_open(open_ones))
     resisted = len({(t.scenario, t.variant) for t in about})
     if not resisted:
         return Gate(name=name, status=GateStatus.UNDECIDED, why="no scenario that tests it was run")
     return Gate(name=name, status=GateStatus.PASSED, why=f"{resisted} of {resisted} attacks on it resisted")
 
 
-def _ids(trials: Iterable[Trial]) -> str:
-    ids = [t.id for t in trials]
-    return ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
+def _open(trials: Sequence[Trial]) -> str:
+    """Say which trials are inconclusive; how many, where a list of them would say no more."""
+    if len(trials) > _NAMED:
+        return f"{len(trials)} trials inconclusive"
+    return f"{', '.join(t.id for t in trials)}: inconclusive"
 
 
 def _witnesses(trials: Sequence[Trial]) -> Gate:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -26,6 +27,9 @@ from pytest_soclab.record import (
     Unmet,
     Verdict,
 )
+
+_NAMED = 3  # trials or causes that a sentence names
+_NAMED_UNITS = 5
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,7 @@ def _bill(evidence: Evidence, profile: Profile, target: Level, tested: Level) ->
 
 def _unmet(evidence: Evidence, rung: Rung, level: Level) -> Iterator[Unmet]:
     if level is not Level.L1:
-        yield from _inconclusive(evidence.units)
+        yield from _inconclusive(evidence)
     yield from _tiers(rung, evidence.units)
     if rung.attack_success is not None:
         yield from _bound("attack success", "resisted", evidence.measured.attack_success, rung.attack_success)
@@ -143,13 +147,31 @@ def _unmet(evidence: Evidence, rung: Rung, level: Level) -> Iterator[Unmet]:
         yield from _repetitions(rung.repetitions, evidence.units)
 
 
-def _inconclusive(units: Sequence[UnitOutcome]) -> Iterator[Unmet]:
+def _inconclusive(evidence: Evidence) -> Iterator[Unmet]:
     """Yield what has no verdict, whatever the profile says: it counts on no side of a rate and blocks promotion."""
+    units = evidence.units
     open_ones = [f"{u.scenario}[{u.variant}]" for u in units if u.verdict is Verdict.INCONCLUSIVE]
     if open_ones:
-        more = f" and {len(open_ones) - 5} more" if len(open_ones) > 5 else ""
-        have = f"{len(open_ones)} of {len(units)} units inconclusive: {', '.join(open_ones[:5])}{more}"
+        few = len(open_ones) <= _NAMED_UNITS
+        which = ", ".join(open_ones) if few else _causes(_open_trials(evidence))
+        have = f"{len(open_ones)} of {len(units)} units inconclusive: {which}"
         yield Unmet(rule="inconclusive", have=have, need="a verdict on every unit")
+
+
+def _open_trials(evidence: Evidence) -> list[Trial]:
+    return [t for t in evidence.trials if t.verdict is Verdict.INCONCLUSIVE]
+
+
+def _causes(trials: Sequence[Trial]) -> str:
+    """Name the causes of inconclusive trials once each, the most frequent first."""
+    found = Counter(t.cause or "no cause was recorded" for t in trials).most_common()
+    shown = [f"{cause}: {_trials(number)}" for cause, number in found[:_NAMED]]
+    rest = sum(number for _, number in found[_NAMED:])
+    return "; ".join([*shown, *([f"other causes: {_trials(rest)}"] if rest else [])])
+
+
+def _trials(number: int) -> str:
+    return f"{number} trial" if number == 1 else f"{number} trials"
 
 
 def _tiers(rung: Rung, units: Sequence[UnitOutcome]) -> Iterator[Unmet]:
@@ -200,11 +222,14 @@ def _percent(fraction: float) -> str:
 
 
 def _why(evidence: Evidence, level: Level, tested: Level) -> Iterator[str]:
+    """Yield the level's sentence, then the reasons: what succeeded first, then gates, what is open, and the rates."""
     subject = "controls support" if evidence.basis == "controls" else "the agent behind these controls supports"
     yield f"{subject} {level.value}"
+    yield from _succeeded(evidence)
     for gate in evidence.gates:
-        if gate.status is not GateStatus.PASSED:
-            yield f"gate {gate.name} {gate.status.value}: {gate.why}"
+        if gate.status is GateStatus.FAILED:
+            yield f"gate {_spoken(gate)} failed: {gate.why}"
+    yield from _undecided(evidence)
     attack = evidence.measured.attack_success
     if isinstance(attack, MeasuredRate):
         yield f"{attack.n - attack.k} of {attack.n} attack units resisted, upper bound {_percent(attack.high)}"
@@ -219,3 +244,32 @@ def _why(evidence: Evidence, level: Level, tested: Level) -> Iterator[str]:
                 yield f"{tier.value} tier: {bad} of {len(own)} attacks {verdict.value}"
     if level is tested:
         yield f"{tested.value} is the level under test; a higher one was not measured"
+
+
+def _succeeded(evidence: Evidence) -> Iterator[str]:
+    units = [u for u in evidence.units if u.kind is Kind.ATTACK]
+    lost = [u for u in units if u.verdict is Verdict.SUCCEEDED]
+    if lost:
+        first: dict[tuple[str, str], str] = {}
+        for trial in evidence.trials:
+            if trial.verdict is Verdict.SUCCEEDED:
+                first.setdefault((trial.scenario, trial.variant), trial.id)
+        ids = [first[u.scenario, u.variant] for u in lost]
+        more = f" and {len(ids) - 2} more" if len(ids) > _NAMED else ""
+        yield f"{len(lost)} of {len(units)} attacks succeeded: {', '.join(ids[: 2 if more else None])}{more}"
+
+
+def _undecided(evidence: Evidence) -> Iterator[str]:
+    """Yield the causes of inconclusive trials, once, and the gates that nothing decides."""
+    open_trials = _open_trials(evidence)
+    if open_trials:
+        yield f"{len(open_trials)} of {_trials(len(evidence.trials))} inconclusive: {_causes(open_trials)}"
+    gates = [gate for gate in evidence.gates if gate.status is GateStatus.UNDECIDED]
+    if len(gates) == 1:
+        yield f"gate {_spoken(gates[0])} undecided: {gates[0].why}"
+    elif gates:
+        yield f"{len(gates)} gates undecided: {', '.join(map(_spoken, gates))}"
+
+
+def _spoken(gate: Gate) -> str:
+    return gate.name.replace("_", " ")
