@@ -213,7 +213,7 @@ def test_four_times_the_input_takes_about_four_times_the_time(name, tmp_path):
 
 def test_hostile_text_is_printed_as_escapes(tmp_path, capsys):
     label = "K9 \x1b[31mred\x07 \u202eabc\u2066"
-    path = write(tmp_path, score([(f"{label} <!-- ev_1 -->", "found"), ("K1.1", "found")]))
+    path = write(tmp_path, score([(label, "found"), ("K1.1", "found")]).replace("made up", "ev_1"))
     other = write(tmp_path / "\u202edir\x1b", score([(label, "missed"), ("K1.1", "found")]))
     write(tmp_path, '[{"id": "ev_1", "kind": "static_analysis"}]', "evidence.json")
     third = write(tmp_path / "third", score([(label, "found")]))

@@ -41,7 +41,7 @@ class Heading:
 
 @dataclass(slots=True)
 class Prose:
-    """A run of text that is no table: a paragraph, code or raw HTML (`kind`), its source, its first line."""
+    """A run of text that is no table: a paragraph, code, a fence or raw HTML (`kind`), its source, its first line."""
 
     source: str
     line: int
@@ -191,7 +191,7 @@ def _blocks(tokens: list[Token], keep: int, reader: _Reader) -> Iterator[Block]:
         elif token.type == "inline":
             yield _text(tokens[index - 1], token, line)
         elif token.type in _RAW:
-            yield Prose(token.content, line, _RAW[token.type])
+            yield _raw(token, line)
         elif token.type == "list_item_open" and numbered == 1 and token.markup in {".", ")"}:
             yield Numbered(line)
 
@@ -199,6 +199,16 @@ def _blocks(tokens: list[Token], keep: int, reader: _Reader) -> Iterator[Block]:
 def _table(token: Token, line: int, continued: bool) -> Table:
     rows = token.meta["rows"]
     return Table(token.meta["header"], line, rows, range(line + 2, line + 2 + len(rows)), continued)
+
+
+def _raw(token: Token, line: int) -> Prose:
+    """Return code or raw HTML; a fence that nothing closes, and that so swallows what follows, is an `open fence`."""
+    if token.type != "fence" or not token.map:
+        return Prose(token.content, line, _RAW[token.type])
+    inside = token.content.count("\n") + (token.content[-1:] not in {"", "\n"})
+    if token.map[1] - token.map[0] > inside + 1:
+        return Prose(token.content, line, "fence")
+    return Prose(f"\n{token.content}", line, "open fence")  # the newline stands for the line that opens it
 
 
 def _text(opening: Token, token: Token, line: int) -> Block:

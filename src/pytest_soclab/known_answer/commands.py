@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_soclab.known_answer.blind import PREFIX
+from pytest_soclab.known_answer.files import refuse
 from pytest_soclab.known_answer.output import write_json
 from pytest_soclab.known_answer.render import gate_text, score_text
 from pytest_soclab.known_answer.session import GateRequest, run_gate, run_score
@@ -18,6 +19,7 @@ HELD, DROPPED = 0, 1
 
 def score(options: argparse.Namespace) -> int:
     """Print the scored runs. Raises KnownAnswerError."""
+    _refuse_empty(options)
     sources = Sources(options.sheet, options.map, options.settings)
     result = run_score(tuple(options.runs), options.m, sources)
     _finish(score_text(result), result.to_json(), options.json, [*options.runs, *_given(options)])
@@ -26,6 +28,7 @@ def score(options: argparse.Namespace) -> int:
 
 def gate(options: argparse.Namespace) -> int:
     """Print the gate of two arms and return 1 when anything dropped. Raises KnownAnswerError."""
+    _refuse_empty(options)
     request = GateRequest(
         baseline=tuple(options.baseline),
         candidate=tuple(options.candidate),
@@ -46,13 +49,22 @@ def gate(options: argparse.Namespace) -> int:
     return DROPPED if result.dropped else HELD
 
 
+def _refuse_empty(options: argparse.Namespace) -> None:
+    """Refuse a file name that is empty, as where a shell variable is not set: the option is meant to do something."""
+    for name in ("sheet", "map", "settings", "json"):
+        if getattr(options, name, None) == "":
+            refuse("an empty file name", field=f"--{name}", expected="a file", remedy="name it, or drop the option")
+
+
 def _given(options: argparse.Namespace) -> list[str | None]:
     return [options.sheet, options.map, options.settings]
 
 
 def _finish(text: str, data: dict[str, Any], out: str | None, inputs: Sequence[str | None]) -> None:
     """Write the JSON result first: when that fails, nothing is printed as if all were well."""
-    if out:
+    if sys.stdout is None:
+        refuse("a closed standard output", expected="somewhere to print to", remedy="send it to /dev/null")
+    if out is not None:
         write_json(data, out, [name for name in inputs if name and not name.startswith(PREFIX)])
     sys.stdout.write(text)
 
@@ -61,6 +73,7 @@ def intel_off(options: argparse.Namespace) -> int:
     """Print the intel-off arm of a profile. Raises KnownAnswerError."""
     from pytest_soclab.known_answer.intel_off import derive, intel_off_text
 
+    _refuse_empty(options)
     arm = derive(options.profile, options.settings)
     _finish(intel_off_text(arm), arm.to_json(), options.json, [options.settings])
     return HELD

@@ -10,7 +10,7 @@ from pytest_soclab.known_answer import statements
 from pytest_soclab.known_answer.blocks import Heading, Numbered, Prose, Table, newlines, read_blocks, references
 from pytest_soclab.known_answer.files import read_bytes, refuse
 from pytest_soclab.known_answer.inline import inline_text
-from pytest_soclab.known_answer.item_tables import ItemTable, choose, stray_row
+from pytest_soclab.known_answer.item_tables import ItemTable, choose, is_item_row, says_item_by_item, stray_row
 from pytest_soclab.known_answer.keys import item_key
 from pytest_soclab.known_answer.verdicts import ACCEPTED, Verdict, credited, one_spaced, read_verdict, totals
 
@@ -34,6 +34,10 @@ class Section:
         while section:
             yield section
             section = section.parent
+
+    def titles(self) -> tuple[str, ...]:
+        """Return the headings above what stands here, innermost first."""
+        return tuple(above.title for above in self.path() if above.level)
 
     @property
     def names_beyond(self) -> bool:
@@ -81,7 +85,7 @@ def read_key_score(path: str) -> KeyScore:
     disagrees with its own sentences.
     """
     contents = _contents(path)
-    tables, notes = choose(contents.tables)
+    tables, notes = choose(contents.tables, path)
     _refuse_strays(contents, tables)
     items = _items(tables, path)
     checked = _check_totals(contents, items)
@@ -103,7 +107,7 @@ def _contents(path: str) -> _Contents:
         elif block.continued:
             contents.tables[-1].extend(block)
         else:
-            contents.tables.append(_table(block, section, contents.labels))
+            _table(block, section, contents)
     return contents
 
 
@@ -122,18 +126,19 @@ def _count(section: Section) -> None:
         around.within += 1
 
 
-def _table(block: Table, section: Section, labels: frozenset[str]) -> ItemTable:
-    titles = tuple(above.title for above in section.path() if above.level)
-    table = ItemTable(block.header, block.line, titles, labels)
+def _table(block: Table, section: Section, contents: _Contents) -> None:
+    table = ItemTable(block.header, block.line, section.titles(), contents.labels)
     table.extend(block)
-    return table
+    contents.tables.append(table)
+    if is_item_row([table.head(column) for column in range(min(len(table.header), 8))]):
+        contents.strays.append((block.line, f"| {' | '.join(block.header)} |"))
 
 
 def _prose(contents: _Contents, block: Prose, section: Section) -> None:
     if block.kind == "paragraph":
         _statements(contents, block, section)
-    if "|" in block.source and not block.source.startswith("<!--"):
-        found = stray_row(block, contents.labels)
+    if "|" in block.source:
+        found = stray_row(block, contents.labels, among_items=says_item_by_item(section.titles()))
         if found:
             contents.strays.append(found)
 
@@ -150,11 +155,11 @@ def _refuse_strays(contents: _Contents, tables: list[ItemTable]) -> None:
     """Refuse rows that fell out of their table, since an item that nobody reads is an item that nobody gates."""
     for line, text in contents.strays:
         refuse(
-            f"a row of an item table that stands in no table: {quote(text)}",
+            f"a row of an item table that stands in no table, or as its head: {quote(text)}",
             contents.path,
             line,
             expected="every item row in its table",
-            remedy="close the gap above it, or give it a header and a |---| line",
+            remedy="close the gap, comment or fence above it, or give it a header and a |---| line",
         )
     if not tables:
         refuse(

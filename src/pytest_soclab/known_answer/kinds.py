@@ -33,6 +33,11 @@ BUILTIN_TOOLS: Mapping[str, Mapping[str, str]] = {
 """Kind by server and tool, for the servers that every deployment has."""
 
 
+def is_lookup(kind: str | None) -> bool:
+    """Tell whether a kind, in whatever case it is written, asks a service outside the deployment what it knows."""
+    return (kind or "").strip().casefold() in LOOKUP_KINDS
+
+
 def default_settings() -> dict[str, Any]:
     """Return the settings of a deployment that stores none: one profile, the built-in servers, no provider."""
     return {

@@ -10,11 +10,13 @@ from typing import Any
 
 from pytest_soclab.errors import quote
 from pytest_soclab.known_answer.files import read_json, refuse, shown, text_field
+from pytest_soclab.known_answer.inline import without_comments
 from pytest_soclab.known_answer.key_score import ItemRow
 from pytest_soclab.known_answer.keys import technique_of
-from pytest_soclab.known_answer.kinds import BUILTIN_TOOLS, LOOKUP_KINDS
+from pytest_soclab.known_answer.kinds import BUILTIN_TOOLS, is_lookup
 from pytest_soclab.known_answer.report_text import ReportText, evidence_ids, fragments, read_report
 from pytest_soclab.known_answer.run import Credit, Provenance
+from pytest_soclab.known_answer.tables import CELL
 from pytest_soclab.known_answer.verdicts import CREDITED
 
 OWN, BOTH, LOOKUP = "own analysis", "own analysis + lookup", "lookup only"
@@ -63,9 +65,10 @@ def read_provenance(score: str, items: Mapping[str, ItemRow], declared: Declared
 
 
 def _credits(key: str, item: ItemRow, artefacts: Artefacts) -> tuple[Credit, ...]:
-    ids = evidence_ids(item.row.replace("\0", " "))
+    row = CELL.join(map(without_comments, item.row.split(CELL)))
+    ids = evidence_ids(row.replace(CELL, " "))
     if artefacts.report:
-        for fragment in fragments(item.row):
+        for fragment in fragments(row):
             ids += artefacts.report.cited(fragment)
     technique = technique_of(key)
     if technique:
@@ -106,7 +109,7 @@ def _class(entry: Mapping[str, Any], declared: Declared, path: str, place: str) 
         kind = declared(_word(entry, "server", path, place), _word(entry, "tool", path, place)) or ""
     if not kind:
         return "undeclared"
-    return "lookup" if kind in LOOKUP_KINDS else "analysis"
+    return "lookup" if is_lookup(kind) else "analysis"
 
 
 def _word(entry: Mapping[str, Any], name: str, path: str, place: str) -> str:

@@ -29,10 +29,11 @@ def gate_text(result: GateResult) -> str:
     lines = [
         f"decision: {'dropped' if result.dropped else 'held'}",
         f"  {len(dropped)} dropped, {len(improved)} improved, {len(held)} held of {gated} items gated;"
-        f" {len(open_)} not gated",
+        f" {len(open_)} not gated" + ("; beyond-human count dropped" if result.beyond.dropped else ""),
         "",
         *_arm("baseline", result.baseline),
         *_arm("candidate", result.candidate),
+        *_in_both(result),
     ]
     for title, items in (("dropped", dropped), ("improved", improved), ("not gated", open_)):
         lines += _section(title, map(item_sentence, items))
@@ -44,6 +45,14 @@ def gate_text(result: GateResult) -> str:
         (f"{printable(item)}  {before} → {after}" for item, (before, after) in changed),
     )
     return "\n".join(lines) + "\n"
+
+
+def _in_both(result: GateResult) -> Iterator[str]:
+    """Say which runs stand in both arms: such a gate holds whatever they found."""
+    before = {run.source for run in result.baseline.runs}
+    both = [printable(run.name) for run in result.candidate.runs if run.source in before]
+    if both:
+        yield f"note: in both arms: {', '.join(both)}"
 
 
 def _section(title: str, sentences: Iterable[str]) -> list[str]:
@@ -104,6 +113,10 @@ def _arm(title: str, arm: Arm) -> Iterator[str]:
     if arm.tags:
         mixed = sum(tag == MIXED for tag in arm.tags.values())
         yield f"  evidence: {_evidence(arm.tags.values())}" + (f", mixed {mixed} of {len(arm.tags)}" if mixed else "")
+    unread = [printable(run.name) for run in arm.runs if run.kind == "key score" and run.provenance is None]
+    if unread:
+        yield f"  evidence not read, no evidence.json, report.md or mitre.json beside the score: {', '.join(unread)}"
     for run in arm.runs:
+        yield from (f"  note on {printable(run.name)}: {printable(note)}" for note in run.notes)
         if run.provenance and run.provenance.absent:
             yield f"  evidence of {printable(run.name)} lacks {', '.join(run.provenance.absent)}"

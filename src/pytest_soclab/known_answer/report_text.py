@@ -23,7 +23,7 @@ _ESCAPED = re.compile(r"\\([*_`~|\[\]<>()])")
 _LINK_TARGET = re.compile(r"\]\([^()\s]{0,2000}\)")
 _MARKUP = str.maketrans("", "", "*`")
 _QUOTED = re.compile(r'"([^"]*)"|“([^“”]*)”|„([^„“”]*)[“”]')
-_ELLIPSIS = re.compile(r"…|\.\.\.")
+_ELLIPSIS = re.compile(r"\[\s?(?:…|\.\.\.)\s?\]|\(\s?(?:…|\.\.\.)\s?\)|…|\.\.\.")
 
 _CITATION = r"[\[(]{0,2}\s?ev_\d++(?!\w)\s?[\])]{0,2}"
 _CLOSERS = r"[\"'”’)\]]*+"

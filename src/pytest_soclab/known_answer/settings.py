@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from pytest_soclab.errors import Fault, KnownAnswerError, quote
 from pytest_soclab.known_answer.files import read_json, refuse, shown
-from pytest_soclab.known_answer.kinds import LOOKUP_KINDS, declared, default_settings
+from pytest_soclab.known_answer.kinds import declared, default_settings, is_lookup
 from pytest_soclab.known_answer.provenance import Declared, builtin_kind
 
 _EXPORT_PREFIX = "core."
@@ -32,7 +32,7 @@ class Tool(_Kept):
     @property
     def is_lookup(self) -> bool:
         """Whether the tool asks a service outside the deployment what it knows."""
-        return self.kind in LOOKUP_KINDS
+        return is_lookup(self.kind)
 
 
 class Server(_Kept):

@@ -10,7 +10,13 @@ from pytest_soclab.known_answer.inline import BARE_UNDERSCORES, without_comments
 from pytest_soclab.known_answer.verdicts import UNKNOWN, is_verdict, one_spaced, read_verdict, word
 
 _MARKUP = str.maketrans("", "", "*`")
-_TOTALS = re.compile(r"^[^\S\n]*totals[^\S\n]*:", re.IGNORECASE | re.MULTILINE)
+_BOLD_TOTALS = re.compile(r"(?:\*\*|__)(?=totals\s*:)", re.IGNORECASE)
+_BOLD = "\x1e"  # stands for the emphasis of a Totals line that starts in the middle of a line
+_TOTALS = re.compile(
+    rf"(?:^[^\S\n]*|{_BOLD})totals(?:[^\S\n]*\(\d+ items?\))?"
+    r"(?:[^\S\n]*[:=]|[^\S\n]*[–—-](?=[^\S\n])|(?=[^\S\n]+\d+[^\S\n]+(?:found|partly|missed|wrong)\b))",
+    re.IGNORECASE | re.MULTILINE,
+)
 _PART = re.compile(
     r"\s*(?:(?P<count>\d{1,9})\s+(?P<word>[a-z]+(?:\s+\([a-z]+\))?)|credited\s+(?P<credited>\d{1,9})\s+of\s+(?P<of>\d{1,9}))",
     re.IGNORECASE | re.ASCII,
@@ -18,7 +24,7 @@ _PART = re.compile(
 _SEPARATOR = re.compile(r"\s*(?:[/,;]|\band\b)", re.IGNORECASE)
 _END = re.compile(r"[^\S\n]*\.?[^\S\n]*(?:\n(?!\s*[/,;])|\Z)")
 _BEYOND = re.compile(
-    r"(?<![\w.,])(\d{1,9})\s+facts?\s+(?:more\s+than|beyond)\b(?=\s+the\s+(?:human|analyst|report)|\s*[.;:,)]|\s*\Z)",
+    r"(?<![\w.,~≈–—-])(\d{1,9})\s+facts?\s+(?:more\s+than|beyond)\b(?=\s+the\s+(?:human|analyst|report)|\s*[.;:,)]|\s*\Z)",
     re.IGNORECASE | re.ASCII,
 )
 
@@ -47,7 +53,7 @@ def plain(source: str) -> str:
 
 def totals_lines(source: str, line: int) -> list[Totals | Unreadable]:
     """Return every Totals line of a block of prose that starts at `line`."""
-    text = plain(source)
+    text = plain(_BOLD_TOTALS.sub(_BOLD, source))
     return [_read(text, match, at) for match, at in _placed(_TOTALS, text, line)]
 
 
