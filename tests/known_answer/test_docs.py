@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +21,7 @@ from .support import CASES, read, soclab, words, write
 PAGE = Path(__file__).parents[2] / "docs" / "known-answer-gate.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 COMMANDS = [shlex.split(line.strip()) for line in TEXT.splitlines() if line.startswith("    soclab ")]
+PYTEST_COMMANDS = [shlex.split(line.strip()) for line in TEXT.splitlines() if line.startswith("    pytest ")]
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 STATUS = {"score": {0}, "gate": {0, 1}, "intel-off": {0}}
 
@@ -36,6 +41,27 @@ def test_a_command_of_the_page_runs(command, capsys, tmp_path):
     ran = soclab(capsys, *arguments)
     assert ran.status in STATUS[arguments[0]]
     assert ran.err == ""
+
+
+@pytest.mark.parametrize("command", PYTEST_COMMANDS, ids=" ".join)
+def test_a_pytest_command_of_the_page_runs(command, tmp_path):
+    shutil.copytree(CASES / "runs", tmp_path / "runs")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    ran = subprocess.run(
+        [sys.executable, "-m", *command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "dropped: K3.1  found 1 of 1 → partly (body) 1 of 1" in ran.stdout
+    assert "FAILED known-answer::beyond-human" in ran.stdout
+    assert "19 failed, 39 passed" in ran.stdout
+
+
+def test_every_command_of_the_page_is_run():
+    prose = re.sub(r"^```.*?^```$", "", TEXT, flags=re.MULTILINE | re.DOTALL)
+    shown = re.findall(r"^    (\S.*)$", prose, re.MULTILINE)
+    assert [shlex.split(line) for line in shown if line] == [*COMMANDS, *PYTEST_COMMANDS]
+    assert PYTEST_COMMANDS
 
 
 def test_the_printed_output_is_the_output(capsys):
