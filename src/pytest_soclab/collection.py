@@ -39,10 +39,11 @@ class ScenarioFile(pytest.File):
         shown = _shown(self.path, self.config.rootpath)
         loaded = load_scenario(self.path, lab.vocabulary, shown)
         _refuse_duplicate(lab, loaded)
-        for variant in loaded.scenario.variants:
-            for arm in lab.settings.arms:
-                for repetition in range(1, lab.settings.repeat + 1):
-                    yield _item(self, lab, Spec(loaded, variant, Arm(arm), repetition))
+        fixtures: Any = None  # the same for all items of the file, as for the cases of a parametrized test
+        for spec in _specs(lab, loaded):
+            item = _item(self, lab, spec, fixtures)
+            fixtures = item._fixtureinfo
+            yield item
 
     def repr_failure(  # type: ignore[override]  # pytest calls it with the exception alone
         self, excinfo: pytest.ExceptionInfo[BaseException]
@@ -51,6 +52,13 @@ class ScenarioFile(pytest.File):
         if isinstance(excinfo.value, SoclabError):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
+
+
+def _specs(lab: Lab, loaded: LoadedScenario) -> Iterator[Spec]:
+    for variant in loaded.scenario.variants:
+        for arm in lab.settings.arms:
+            for repetition in range(1, lab.settings.repeat + 1):
+                yield Spec(loaded, variant, Arm(arm), repetition)
 
 
 def _shown(path: Path, root: Path) -> str:
@@ -124,9 +132,11 @@ def lost(lab: Lab, root: Path, nodeid: str, cause: str) -> dict[str, Any] | None
     }
 
 
-def _item(parent: ScenarioFile, lab: Lab, spec: Spec) -> ScenarioItem:
+def _item(parent: ScenarioFile, lab: Lab, spec: Spec, fixtures: Any) -> ScenarioItem:
     name = f"{spec.loaded.scenario.id}[{spec.suffix}]"
-    item: ScenarioItem = ScenarioItem.from_parent(parent, name=name, callobj=scenario_trial, lab=lab, spec=spec)
+    item: ScenarioItem = ScenarioItem.from_parent(
+        parent, name=name, callobj=scenario_trial, fixtureinfo=fixtures, lab=lab, spec=spec
+    )
     return item
 
 

@@ -171,6 +171,7 @@ def note_report(item: ScenarioItem, report: pytest.TestReport) -> None:
     """Put the trial's record on the report that ends it: the call, or a setup that failed."""
     if report.when == "call" and item.record is not None:
         setattr(report, _REPORT_ATTRIBUTE, item.record)
+        item.record = None  # pytest keeps items to the end, and a transcript is long
     elif report.when in ("setup", "call") and report.failed:
         setattr(report, _REPORT_ATTRIBUTE, unfinished(item, _cause(report)))
 
@@ -187,13 +188,23 @@ def record_report(config: pytest.Config, report: pytest.TestReport) -> None:
     payload = getattr(report, _REPORT_ATTRIBUTE, None)
     if payload is not None and not is_worker(config):
         config.stash[state.RECORDER].add(payload, report.duration)
+        delattr(report, _REPORT_ATTRIBUTE)  # the terminal keeps reports to the end
 
 
 def record_collection(config: pytest.Config, report: pytest.CollectReport) -> None:
     """Take in a scenario file that could not be read, where this process aggregates."""
     if not is_worker(config):
         activate(config)
-        config.stash[state.RECORDER].add_collection_error(str(report.longrepr))
+        config.stash[state.RECORDER].add_collection_error(_collection_error(report))
+
+
+def _collection_error(report: pytest.CollectReport) -> str:
+    """Return one line about a file that could not be read: its first fault, and how many there are."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    faults = [line for line in str(crash.message if crash is not None else report.longrepr).splitlines() if line]
+    if crash is not None or len(faults) < 2:  # noqa: PLR2004
+        return faults[0] if faults else f"{report.nodeid}: no reason was given"
+    return f"{report.nodeid}: {len(faults)} faults, first: {faults[0].removeprefix(report.nodeid).lstrip(':')}"
 
 
 def finish_worker(config: pytest.Config) -> None:
