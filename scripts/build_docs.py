@@ -203,21 +203,17 @@ def commands() -> str:
     parts = []
     for name, command in cli.COMMANDS.items():
         if name == "policy":
-            for action, (says, _run) in cli.POLICY_ACTIONS.items():
-                needed = [("DIR", "a session's artifacts, such as .soclab/latest"), *policy_arguments(action)]
-                parts.append(f"### soclab policy {action}\n\n{says}\n\n{argument_table(needed)}")
-            continue
-        parser = argparse.ArgumentParser(prog=f"soclab {name}", add_help=False)
-        command.add_arguments(parser)
-        parts.append(f"### soclab {name}\n\n{command.help}\n\n{argument_table(arguments_of(parser))}")
+            parts += [command_part(f"policy {action}", own) for action, own in cli.POLICY_ACTIONS.items()]
+        else:
+            parts.append(command_part(name, command))
     return "\n\n".join(parts)
 
 
-def policy_arguments(action: str) -> list[tuple[str, str]]:
-    """Return the option of a policy command."""
-    needed = " (required)" if action == "replay" else ""
-    default = "" if needed else " (default: the bundled one)"
-    return [("--policies DIR", f"the policy to ask{default}{needed}")]
+def command_part(name: str, command: cli.Command) -> str:
+    """Describe one command with its arguments."""
+    parser = argparse.ArgumentParser(prog=f"soclab {name}", add_help=False)
+    command.add_arguments(parser)
+    return f"### soclab {name}\n\n{command.help}\n\n{argument_table(arguments_of(parser))}"
 
 
 def arguments_of(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
@@ -241,7 +237,14 @@ def model_fields(node: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
         if isinstance(this, ast.AnnAssign) and isinstance(this.target, ast.Name):
             own = following.value if isinstance(following, ast.Expr) else None
             says = own.value if isinstance(own, ast.Constant) and isinstance(own.value, str) else ""
-            yield this.target.id, ast.unparse(this.annotation), inspect.cleandoc(says)
+            yield this.target.id, ast.unparse(plain(this.annotation)), inspect.cleandoc(says)
+
+
+def plain(annotation: ast.expr) -> ast.expr:
+    """Return an annotation without what `Annotated` says beside the type."""
+    if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "Annotated":
+        return annotation.slice.elts[0] if isinstance(annotation.slice, ast.Tuple) else annotation
+    return annotation
 
 
 def model(module: Any, name: str) -> str:

@@ -149,18 +149,33 @@ def _merge_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shards", nargs="+", metavar="DIR", help="the artifacts of one session's shards")
     parser.add_argument("-o", "--out", required=True, metavar="DIR", help="the folder to write, new or empty")
     parser.add_argument("--require-level", choices=LEVELS, help="exit 1 below this recommended level")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="print the bill of the next level, and every red trial"
+    )
 
 
 def _policy_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(metavar="ACTION", required=True, parser_class=_Parser)
-    for name, (text, action) in POLICY_ACTIONS.items():
-        child = actions.add_parser(name, help=text, description=text, allow_abbrev=False)
-        _folder_arguments(child)
-        needed = name == "replay"
-        child.add_argument(
-            "--policies", metavar="DIR", required=needed, help="the policy to ask (default: the bundled one)"
-        )
-        child.set_defaults(action=action)
+    for name, action in POLICY_ACTIONS.items():
+        child = actions.add_parser(name, help=action.help, description=action.help, allow_abbrev=False)
+        action.add_arguments(child)
+        child.set_defaults(action=action.run)
+
+
+def _asked_arguments(parser: argparse.ArgumentParser) -> None:
+    _folder_arguments(parser)
+    parser.add_argument(
+        "--policies", metavar="DIR", help="the policy to ask (default: the bundled one, where the session ran under it)"
+    )
+
+
+def _replay_arguments(parser: argparse.ArgumentParser) -> None:
+    _folder_arguments(parser)
+    parser.add_argument("--policies", metavar="DIR", required=True, help="the policy to ask")
+
+
+def _init_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="DIR", help="the folder to write, new or empty")
 
 
 def _stored(name: str) -> Callable[[argparse.Namespace], int]:
@@ -175,11 +190,15 @@ def _stored(name: str) -> Callable[[argparse.Namespace], int]:
     return run
 
 
-POLICY_ACTIONS: dict[str, tuple[str, Callable[[argparse.Namespace], int]]] = {
-    "coverage": ("List each deny rule with the scenarios that it alone stops.", _stored("policy_coverage")),
-    "ablate": ("Take each deny rule out in turn; exit 1 where nothing turns red.", _stored("policy_ablate")),
-    "replay": ("Decide a stored session under another policy.", _stored("policy_replay")),
-}
+POLICY_ACTIONS: dict[str, Command] = {
+    "init": Command("Copy the bundled policy, tests included, as a start for your own.", _init_arguments,
+                    _stored("policy_init")),
+    "coverage": Command("List each deny rule with the trials in which it alone stops a call.", _asked_arguments,
+                        _stored("policy_coverage")),
+    "ablate": Command("Take each deny rule out in turn; exit 1 where the loss of one turns nothing red.",
+                      _asked_arguments, _stored("policy_ablate")),
+    "replay": Command("Decide a stored session under another policy.", _replay_arguments, _stored("policy_replay")),
+}  # fmt: skip
 
 
 def _policy(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""What the commands about stored sessions do: verify, report, compare, merge, and asking what a policy is good for.
+"""What the commands about stored sessions do, verify, report, compare, merge, and those that ask a policy.
 
 Each returns the exit status; text goes to standard output, errors are raised for the command line to print.
 """
@@ -6,13 +6,15 @@ Each returns the exit status; text goes to standard output, errors are raised fo
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_soclab import rebuild, resources
 from pytest_soclab.artifacts import load_results
-from pytest_soclab.errors import printable
+from pytest_soclab.errors import ArtifactError, Fault, UsageError, printable
+from pytest_soclab.report.words import count
 
 if TYPE_CHECKING:
     from pytest_soclab.policy.model import PolicySource
@@ -26,7 +28,7 @@ def verify(options: argparse.Namespace) -> int:
     """Recheck every chain of a session; 1 where one does not hold."""
     found = rebuild.verify(Path(options.folder))
     if found.faults:
-        _say(*found.faults, f"{len(found.faults)} faults in {found.trials} trials")
+        _say(*found.faults, f"{count(len(found.faults), 'fault')} in {count(found.trials, 'trial')}")
         return 1
     _say(f"{found.trials} trials and {found.events} events hold; every chain ends in the root hash of results.json")
     return 0
@@ -49,14 +51,17 @@ def compare(options: argparse.Namespace) -> int:
 
 
 def merge(options: argparse.Namespace) -> int:
-    """Join the shards of one session; 1 where a gate of the whole failed or the required level is not reached."""
+    """Join the shards of one session; 1 where it is incomplete, a gate failed or the required level is not reached."""
     from pytest_soclab.recorder import failures
     from pytest_soclab.report import terminal
     from pytest_soclab.settings import Settings
 
     results = rebuild.merge_folders([Path(folder) for folder in options.shards], Path(options.out))
-    _say(*(line.text for line in terminal.render(results, verbosity=0)))
+    _say(*(line.text for line in terminal.render(results, verbosity=int(options.verbose))))
     failed = failures(results, Settings(require_level=options.require_level))
+    if results.counts.run < results.counts.corpus:
+        scenarios = f"{results.counts.run} of {results.counts.corpus} scenarios"
+        failed.append(f"the session is incomplete: these shards hold {scenarios}; merge all of its shards")
     red = [trial.id for trial in results.trials if not trial.passed]
     _say(*(f"session failed: {text}" for text in failed), f"report: {Path(options.out) / 'report.html'}")
     return 1 if failed or red else 0
@@ -66,11 +71,14 @@ def policy_coverage(options: argparse.Namespace) -> int:
     """List each deny rule with the scenarios that it alone stops."""
     from pytest_soclab.policy.ablation import coverage
 
-    rules = _source(options).rules
+    source = _asked(options)
+    _say("alone stops: trials with a call that this rule denies and no other. What `soclab policy ablate` calls missed")
+    _say("when gone is more: it counts trials, too, that lose the reason that their `stopped_by` names")
+    rules = source.rules
     reasons = list(dict.fromkeys(rule.reason for rule in rules))
     found = coverage(rebuild.decisions(Path(options.folder)), reasons)
     for reason, trials in found.items():
-        _say(f"{reason}: {', '.join(trials) if trials else 'alone stops nothing'}")
+        _say(f"{reason}: {_some(trials) if trials else 'alone stops nothing'}")
     alone = sum(bool(trials) for trials in found.values())
     _say(f"{alone} of {len(reasons)} deny rules alone stop a call")
     return 0
@@ -80,7 +88,8 @@ def policy_ablate(options: argparse.Namespace) -> int:
     """Take each deny rule out in turn; 1 where the removal of one turns nothing red."""
     from pytest_soclab.policy.ablation import ablate
 
-    found = ablate(_source(options), rebuild.decisions(Path(options.folder)))
+    found = ablate(_asked(options), rebuild.decisions(Path(options.folder)))
+    _say("missed when gone: trials that then get a call through, or lose the reason that their `stopped_by` names")
     for item in found:
         red = sorted({*item.opened, *item.renamed})
         _say(f"{item.reason}: {_some(red) if red else 'its removal turns nothing red'}")
@@ -93,7 +102,7 @@ def policy_replay(options: argparse.Namespace) -> int:
     """Decide a stored session under another policy and list what changes; 1 where something is newly allowed."""
     from pytest_soclab.policy.ablation import replay
 
-    found = replay(_source(options), rebuild.decisions(Path(options.folder)))
+    found = replay(_asked(options), rebuild.decisions(Path(options.folder)))
     for name, differences in (("newly allowed", found.allowed), ("newly blocked", found.blocked)):
         _say(f"{name}: {len(differences)}")
         for difference in differences:
@@ -104,10 +113,40 @@ def policy_replay(options: argparse.Namespace) -> int:
     return 1 if found.allowed else 0
 
 
-def _source(options: argparse.Namespace) -> PolicySource:
+def policy_init(options: argparse.Namespace) -> int:
+    """Copy the bundled policy into a new folder, with the tests that `opa test` runs."""
+    folder = Path(options.folder)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(Fault("found files", options.folder, expected="a new or empty folder"))
+    try:
+        shutil.copytree(resources.policies(), folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*"))
+    except OSError as error:
+        raise ArtifactError(Fault(f"the policy cannot be written ({error})", options.folder)) from None
+    files = count(sum(path.is_file() for path in folder.rglob("*")), "file")
+    _say(f"{options.folder}: {files}", f"Change data.yaml, then run: pytest --soclab-policies={options.folder}")
+    return 0
+
+
+def _asked(options: argparse.Namespace) -> PolicySource:
+    """Return the policy to ask, and say which one it is and whether the session ran under it.
+
+    Raises:
+        UsageError: when the session ran under another policy than the bundled one and none was named.
+    """
     from pytest_soclab.policy.load import load_policy
 
-    return load_policy(Path(options.policies) if options.policies else resources.policies())
+    source = load_policy(Path(options.policies) if options.policies else resources.policies())
+    results = load_results(Path(options.folder))
+    ran, asked = results.digests.policy, f"{options.policies or 'the bundled policy'} ({source.digest[:12]})"
+    if ran in ("", source.digest):  # a session without a control plane asked none
+        _say(f"asked: {asked}" + (", the policy of the session" if ran else ""))
+        return source
+    other = f"{results.policy.source} ({ran[:12]})"
+    if not options.policies:
+        found = f"found a session under the policy {other}, which is not {asked}"
+        raise UsageError(Fault(found, options.folder, remedy="name the policy to ask: --policies DIR"))
+    _say(f"asked: {asked}, which is not the policy of the session: {other}")
+    return source
 
 
 def _some(names: list[str]) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
 
 import pytest
 
+from pytest_soclab import resources
 from pytest_soclab.cli import main
 
 from .conftest import ATTACK, Corpus
@@ -130,7 +132,77 @@ def test_policy_questions_about_a_stored_session(corpus: Corpus, capsys: pytest.
     assert "call_budget: its removal turns nothing red" in capsys.readouterr().out
     edited = corpus.policy(without="protected_asset")
     assert main(["policy", "replay", folder, "--policies", str(edited)]) == 1
-    assert "newly allowed: 2" in capsys.readouterr().out
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith(f"asked: {edited} (")
+    assert ", which is not the policy of the session: bundled (" in said[0]
+    assert "newly allowed: 2" in said
+
+
+@pytest.mark.parametrize("action", ["coverage", "ablate"])
+def test_a_session_under_another_policy_is_asked_about_its_own(
+    corpus: Corpus, capsys: pytest.CaptureFixture[str], action: str
+) -> None:
+    edited, folder = str(corpus.policy(without="call_budget")), str(corpus.artifacts)
+    corpus.run("-k", "plain", f"--soclab-policies={edited}")
+    capsys.readouterr()
+    assert main(["policy", action, folder]) == 2
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
+    assert captured.err.startswith(f"{folder}: found a session under the policy {edited} (")
+    main(["policy", action, folder, "--policies", edited])
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(rf"asked: {edited} \([0-9a-f]{{12}}\), the policy of the session", first)
+    assert not [line for line in rest if line.startswith("call_budget")]
+    assert main(["policy", action, folder, "--policies", str(resources.policies())]) == (action == "ablate")
+    assert "which is not the policy of the session" in capsys.readouterr().out.splitlines()[0]
+
+
+def test_a_rule_with_many_trials_is_abridged(corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus.run("-k", "plain and ATK", "--soclab-repeat=8")
+    capsys.readouterr()
+    main(["policy", "coverage", str(corpus.artifacts)])
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("protected_asset: "))
+    assert line.endswith(" and 2 more")
+
+
+def test_a_policy_to_start_with(corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = corpus.pytester.path / "mine"
+    assert main(["policy", "init", str(folder)]) == 0
+    names = {path.name for path in folder.iterdir()}
+    assert {"data.yaml", "decision.rego", "decision_test.rego"} <= names
+    assert f"{folder}: {len(names)} files" in capsys.readouterr().out
+    corpus.run(f"--soclab-policies={folder}").assert_outcomes(passed=3)
+    assert main(["policy", "init", str(folder)]) == 2
+    assert main(["policy", "init", str(folder / "data.yaml")]) == 2
+    assert capsys.readouterr().err.count("found files, expected a new or empty folder") == 2
+
+
+def test_some_of_the_shards_are_no_session(corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus.run("-k", "ATK")
+    out = corpus.pytester.path / "half"
+    capsys.readouterr()
+    assert main(["merge", str(corpus.artifacts), "-o", str(out)]) == 1
+    assert "session failed: the session is incomplete: these shards hold 1 of 2 scenarios" in capsys.readouterr().out
+
+
+def test_a_merge_prints_the_bill_where_asked(corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus.run()
+    capsys.readouterr()
+    said = []
+    for name, *more in (("short",), ("long", "-v")):
+        assert main(["merge", str(corpus.artifacts), "-o", str(corpus.pytester.path / name), *more]) == 0
+        said.append(capsys.readouterr().out)
+    assert "(-v prints the bill)" in said[0]
+    assert "(-v prints the bill)" not in said[1]
+    assert len(said[1].splitlines()) > len(said[0].splitlines())
+
+
+def test_one_fault_is_one_fault(corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus.run()
+    (corpus.artifacts / "transcripts" / "BEN-001-plain-protected.jsonl").unlink()
+    capsys.readouterr()
+    assert main(["verify", str(corpus.artifacts)]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "1 fault in 3 trials"
 
 
 def test_hostile_text_reaches_no_surface_alive(corpus: Corpus) -> None:
