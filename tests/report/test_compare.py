@@ -26,6 +26,7 @@ def test_the_same_record_is_not_worse() -> None:
         "ran on",
         "  the same corpus, policy, profile and agent",
     ]
+    assert compare.render(found).splitlines()[3:7] == ["level", "  unchanged", "gates", "  unchanged"]
 
 
 def test_lost_and_gained() -> None:
@@ -76,6 +77,8 @@ def test_a_gate_that_no_longer_passes_is_worse_even_undecided() -> None:
 def test_levels_on_different_evidence_are_not_compared() -> None:
     live = build.results(build.trials_of(agent_kind="live"), agent_kind="live", recommended=Level.L5)
     assert "cannot be compared" in compare.compare(clean(), live).faults[0]
+    none = build.results(build.trials_of(agent_kind="live"), agent_kind="live", recommended=None)
+    assert not [fault for fault in compare.compare(clean(), none).faults if "fell" in fault]
 
 
 def test_changed_digests_stand_first() -> None:

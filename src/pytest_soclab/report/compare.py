@@ -178,7 +178,7 @@ def _faults(old: Results, new: Results, lost: Sequence[Moved], missing: Sequence
         yield words.count(len(missing), "trial") + " missing"
     if old.level.basis != new.level.basis:
         yield f"the levels cannot be compared: one rests on the {old.level.basis}, the other on the {new.level.basis}"
-    if _rank(new.level.recommended) < _rank(old.level.recommended):
+    elif _rank(new.level.recommended) < _rank(old.level.recommended):
         yield f"level fell from {words.level_name(old.level.recommended)} to {words.level_name(new.level.recommended)}"
     passed, after = GateStatus.PASSED.value, _statuses(new)
     for name, status in _statuses(old).items():
@@ -210,17 +210,19 @@ def render(found: Comparison) -> str:
     """Return the comparison as plain text: the verdict, changed digests, then everything that moved."""
     verdict = f"worse: {'; '.join(found.faults)}" if found.worse else "not worse"
     lines = [verdict, *_section("ran on", found.digests or ("the same corpus, policy, profile and agent",))]
-    lines += _section("level", (found.level,) if found.level else ("unchanged",))
-    lines += _section("gates", found.gates or ("unchanged",))
+    lines += _section("level", (found.level,) if found.level else _SAME)
+    lines += _section("gates", found.gates or _SAME)
     for name, items in _lists(found):
         lines += _section(name, tuple(items))
     lines += _section("rates", found.rates)
     return "\n".join(printable(line) for line in lines) + "\n"
 
 
+_SAME = ("unchanged",)
+
+
 def _section(name: str, items: Sequence[object]) -> list[str]:
-    return (
-        [f"{name} ({len(items)})" if name not in {"ran on", "level"} else name, *(f"  {item}" for item in items)]
-        if items
-        else []
-    )
+    if not items:
+        return []
+    counted = name not in {"ran on", "level"} and items is not _SAME
+    return [f"{name} ({len(items)})" if counted else name, *(f"  {item}" for item in items)]
