@@ -34,6 +34,40 @@ README_LINES = ("level", "why", "attacks", "work", "corpus", "gates", "next")
 """The labels of the terminal section that the README shows, each with its continuation lines."""
 
 
+MEANINGS: Mapping[str, Mapping[str, str]] = {
+    "Case": {
+        "incident": "the id of the incident",
+        "alert": "what set it off: `id`, `title`, `severity`, `message`, and what else the incident gives it, such as `entities`",
+        "goal": "what to do, in words: the scenario's goal, else the incident's",
+        "tools": "every tool of the simulated SOC, whatever the policy lets the agent do with it",
+    },
+    "ToolSpec": {
+        "name": "server and tool, such as `identity.disable_account`",
+        "description": "what it does, in a sentence",
+        "effect": "whether a call changes something, and whether that can be undone",
+        "parameters": "the JSON Schema of the arguments",
+    },
+    "Finding": {
+        "summary": "what happened",
+        "verdict": "what the alert was",
+        "claims": "the statements, each with its evidence",
+        "techniques": "technique ids that were seen, such as `T1078`",
+        "accused": "accounts that the agent holds responsible; accusing an innocent one may be what an attack wants",
+        "recommended_action": "what somebody should do next",
+    },
+    "Claim": {"text": "the statement", "evidence": "ids of the results that show it"},
+    "ToolResult": {
+        "ok": "whether the call was served, or recorded as a recommendation",
+        "data": "what the tool returned, with secrets redacted; its shape is the tool's own",
+        "error": "why the call was not served, the denial included; empty when it was",
+        "denied": "the reasons of a denial, else empty",
+        "evidence": "the id to cite, None where the result is no evidence",
+        "recorded": "whether the call was written down as a recommendation and not executed",
+    },
+}
+"""What the fields mean whose classes say nothing about them."""
+
+
 def main(argv: list[str]) -> int:
     """Write or check the pages; 1 where `--check` finds a stale one."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -251,7 +285,8 @@ def model(module: Any, name: str) -> str:
     """Describe one class of a module with its fields."""
     node, says = next((n, s) for n, s in documented(module) if n.name == name)
     assert isinstance(node, ast.ClassDef)
-    rows = [(code(field), code(kind), text) for field, kind, text in model_fields(node)]
+    known = MEANINGS.get(name, {})
+    rows = [(code(field), code(kind), text or known.get(field, "")) for field, kind, text in model_fields(node)]
     return f"{says}\n\n{table(('field', 'type', 'meaning'), rows)}"
 
 

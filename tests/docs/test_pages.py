@@ -32,6 +32,13 @@ def test_every_generated_part_stands_in_a_page() -> None:
     assert used == set(build_docs.PARTS)
 
 
+def test_every_field_of_the_agents_interface_has_a_meaning() -> None:
+    page = (ROOT / "docs/reference/agent.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split(" | ")] for line in page.splitlines() if line.startswith("| `")]
+    assert rows
+    assert [row for row in rows if row[-1] in {"", "|"}] == []
+
+
 def build(folder: Path, target: Path) -> subprocess.CompletedProcess[str]:
     """Build the site; never with --quiet, which also hides the warnings from --strict."""
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(target)]

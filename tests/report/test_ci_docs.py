@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from pytest_soclab import cli
+
 DOC = Path(__file__).parents[2] / "docs" / "ci.md"
 TEXT = DOC.read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```yaml\n(.*?)```", TEXT, flags=re.DOTALL)
@@ -52,13 +54,10 @@ def test_every_option_exists() -> None:
     assert {option for option in said if option not in known} == set()
 
 
-def test_the_level_check_of_gitlab_reads_a_level() -> None:
-    check = next(line for line in load(BLOCKS[2])["level"]["script"] if "recommended" in line)
-    for level, status in (('"L3"', 0), ('"L5"', 0), ('"L2"', 1), ("null", 1)):
-        code = (
-            check.split('"', 1)[1]
-            .rsplit('"', 1)[0]
-            .replace("json.load(open('soclab/results.json'))", "json.loads(sys.argv[1])")
-        )
-        done = subprocess.run([sys.executable, "-c", code, f'{{"level": {{"recommended": {level}}}}}'], check=False)
-        assert done.returncode == status
+def test_the_jobs_that_join_require_a_level() -> None:
+    steps = [step.get("run", "") for step in load(BLOCKS[0])["jobs"]["level"]["steps"]]
+    for lines in (steps, load(BLOCKS[2])["level"]["script"]):
+        (command,) = (line for line in lines if line.startswith("soclab merge "))
+        options = cli._parser().parse_args(command.split()[1:])
+        assert options.require_level == "L3"
+        assert not [line for line in lines if ".level" in line or "'level'" in line]
