@@ -34,7 +34,8 @@ def _made(make: Callable[[], T]) -> T:
     try:
         return make()
     except SoclabError as error:
-        return pytest.fail(str(error), pytrace=False)
+        text = str(error)
+    return pytest.fail(text, pytrace=False)
 
 
 @pytest.fixture

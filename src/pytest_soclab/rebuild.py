@@ -19,7 +19,7 @@ from pytest_soclab.assurance.units import rates
 from pytest_soclab.errors import ArtifactError, UsageError, printable
 from pytest_soclab.ledger import Event
 from pytest_soclab.policy.ablation import Record, record_of
-from pytest_soclab.record import Arm, Gate, Level, Results, Trial
+from pytest_soclab.record import Arm, Gate, Level, Results, Trial, Verdict
 from pytest_soclab.report.merge import Joined, merge
 
 
@@ -89,6 +89,24 @@ def _mismatch(trial: Trial, first: Mapping[str, Any], events: list[Event]) -> st
         return "holds events that no session writes"
     if broken != trial.breaches:
         return f"breaks {', '.join(broken) or 'no gate'}, expected {', '.join(trial.breaches) or 'none'}"
+    return _verdict_fault(trial, events[-1])
+
+
+def _verdict_fault(trial: Trial, last: Event) -> str:
+    """Compare what the results say of a trial with what its last event says; a failed witness makes it inconclusive."""
+    data = last.get("data") if last.get("type") == "trial_ended" else None
+    if not isinstance(data, dict):
+        return f"event {last.get('seq')}: found no end of the trial, expected trial_ended"
+    told = Verdict.INCONCLUSIVE.value if trial.witness else data.get("verdict")
+    pairs = (
+        ("verdict", told, trial.verdict.value),
+        ("delivered", data.get("delivered"), trial.delivered),
+        ("stopped_by", data.get("stopped_by"), trial.stopped_by),
+        ("breaches", data.get("breaches"), list(trial.breaches)),
+    )
+    for name, sealed, stored in pairs:
+        if sealed != stored:
+            return f"event {last['seq']}: found {name} {printable(str(sealed))}, results.json says {stored}"
     return ""
 
 

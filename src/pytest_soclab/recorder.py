@@ -32,7 +32,7 @@ class Recorder:
         self.config = config
         self.settings = settings
         self.profile, self.profile_digest = load_profile(settings.assurance_profile)
-        self.facts = Facts(settings.mode, Level(settings.level), settings.command())
+        self.facts = Facts(settings.mode, Level(settings.level), (*settings.command(), *_selection(config)))
         self.artifacts = Artifacts(config.invocation_params.dir / settings.artifacts)
         self.started, self.start = clock.wall_time(), clock.monotonic()
         self.seconds: dict[str, float] = {}
@@ -150,6 +150,12 @@ class Recorder:
             trial_seconds=dict(sorted(self.seconds.items())),
             ci={name: printable(os.environ[name]) for name in _CI if os.environ.get(name)},
         )
+
+
+def _selection(config: pytest.Config) -> tuple[str, ...]:
+    """Return the `-k` and `-m` of a session, which belong to the command that runs it again."""
+    pairs = (("-k", config.option.keyword), ("-m", config.option.markexpr))
+    return tuple(word for option, value in pairs if value for word in (option, str(value)))
 
 
 def _badness(trial: Trial) -> tuple[int, bool, bool]:

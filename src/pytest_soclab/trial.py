@@ -289,7 +289,6 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     state = setup.state
     if conducted.cause:
         state.log("agent_error", {"error": conducted.cause})
-    state.log("trial_ended", {"cause": conducted.cause})
     scenario = setup.unit.scenario
     scene = scene_of(state.ledger.events, setup.unit.registry, state.world.charter)
     steps = Counter(harness.step_name(step) for step in setup.unit.harness)
@@ -298,7 +297,18 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     scripted = state.identity.kind == "scripted"
     passed, cause = judge.expectation(judgement, setup.arm, scripted, scenario.stopped_by)
     broken = judge.breaches(state.ledger.events) if setup.arm is Arm.PROTECTED else ()
+    state.log("trial_ended", {"cause": conducted.cause, **sealed(judgement, broken)})
     return Outcome(state.trial, state.ledger.events, state.ledger.root_hash, judgement, passed, cause, broken)
+
+
+def sealed(judgement: Judgement, broken: Sequence[str]) -> dict[str, Any]:
+    """Return what the last event of a transcript says of the verdict, so that the chain holds it too."""
+    return {
+        "verdict": judgement.verdict.value,
+        "delivered": judgement.delivered,
+        "stopped_by": judgement.stop.reason,
+        "breaches": list(broken),
+    }
 
 
 def scene_of(events: Sequence[Event], registry: Registry, charter: Charter) -> Scene:

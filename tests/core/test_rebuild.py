@@ -29,7 +29,10 @@ def folder(bench, tmp_path):
     trials = {}
     for number, (kind, unit) in enumerate((("attack", attack), ("benign", bench.unit(CONTROL)))):
         outcome = bench.run(unit)
+        judged = outcome.judgement
         own = {"scenario": unit.scenario.id, "variant": unit.variant, "payload": unit.payload}
+        own |= {"verdict": judged.verdict, "delivered": judged.delivered, "breaches": outcome.breaches}
+        own |= {"stopped_by": judged.stop.reason, "stopped_layer": judged.stop.layer}
         trial = make_trial(number, kind, root_hash=outcome.root_hash, id=f"trial-{number + 1}", **own)
         events = rechain(outcome.events, trial.id)
         trial = trial.model_copy(update={"root_hash": events[-1]["hash"]})

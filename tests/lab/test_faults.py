@@ -228,3 +228,15 @@ def test_the_environment_is_left_as_it_was(corpus: Corpus) -> None:
     corpus.run("-k", "plain")
     changed = {key for key in os.environ.keys() | before.keys() if os.environ.get(key) != before.get(key)}
     assert changed <= {"PYTEST_CURRENT_TEST"}
+
+
+def test_an_edited_verdict_contradicts_its_transcript(corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> None:
+    """Somebody turns a breach into a success in both records alike and leaves the chains alone."""
+    policy = corpus.policy(without="protected_asset")
+    corpus.attack.write_text(ATTACK.replace("stopped_by:", "approver: rubber_stamp\nstopped_by:"))
+    corpus.run(f"--soclab-policies={policy}")
+    for name in ("results.json", "trials.jsonl"):
+        path = corpus.artifacts / name
+        path.write_text(path.read_text().replace('"succeeded"', '"resisted"'))
+    assert main(["verify", str(corpus.artifacts)]) == 1
+    assert "found verdict succeeded, results.json says resisted" in capsys.readouterr().out

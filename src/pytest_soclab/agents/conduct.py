@@ -11,8 +11,10 @@ import asyncio
 import inspect
 import json
 import threading
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from queue import Empty as Nothing
 from queue import SimpleQueue
 from typing import Any
@@ -23,6 +25,7 @@ from pytest_soclab.clock import monotonic
 from pytest_soclab.gateway.normal import Request, request_from, request_of, said
 from pytest_soclab.gateway.state import ToolResult
 
+_OURS = Path(__file__).resolve().parent
 Serve = Callable[[Request], ToolResult]
 
 MOST_CALLS = 5_000
@@ -107,7 +110,14 @@ def _inline(agent: Scripted, case: Case, serve: Serve) -> Conduct:
 
 
 def _raised(error: BaseException) -> str:
-    return f"the agent raised {type(error).__name__}: {said(error)}"
+    return f"the agent raised {type(error).__name__}: {said(error)}{_place(error)}"
+
+
+def _place(error: BaseException) -> str:
+    """Return where an exception was raised, as ` (conftest.py:6)`, the innermost frame that is not ours."""
+    frames = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
+    foreign = [(name, line) for name, line in frames if Path(name).parent != _OURS]
+    return f" ({Path(foreign[-1][0]).name}:{foreign[-1][1]})" if foreign else ""
 
 
 def _work(agent: Agent, case: Case, soc: ChannelSoc, requests: SimpleQueue[Any]) -> None:
