@@ -159,7 +159,7 @@ def choose(tables: list[ItemTable], path: str) -> tuple[list[ItemTable], tuple[s
 
 def _refuse_numbered(table: ItemTable, path: str) -> None:
     """Refuse a table whose rows are numbered and whose item labels stand in a later column."""
-    if table.grouped() or not all(_NUMBER.fullmatch(table.cell(row, 0)) for row in table.rows):
+    if not all(_NUMBER.fullmatch(table.cell(row, 0)) for row in table.rows):
         return
     for column in range(1, min(len(table.header), MOST_SEARCHED)):
         if all(has_group(table.cell(row, column)) for row in table.rows):
