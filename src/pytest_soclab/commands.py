@@ -83,7 +83,9 @@ def _roots(paths: Sequence[str]) -> list[Path]:
     stray = next(corpus.stray_scenarios(Path(), resources.scenarios()), None)
     if stray is not None:
         found = f"found scenarios here but no folder {OWN}/, and no path was given"
-        raise UsageError(Fault(found, str(stray), remedy=f"name them: soclab lint {stray.parent}"))
+        raise UsageError(
+            Fault(found, str(stray), remedy=f"name them: soclab lint {stray.parts[0] if stray.parent.name else '.'}")
+        )
     return [resources.scenarios()]
 
 

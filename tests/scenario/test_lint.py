@@ -270,9 +270,9 @@ def test_without_a_folder_of_its_own_the_bundled_corpus_is_checked(
     assert f" in {len(scenarios)} scenarios, " in last
 
 
-@pytest.mark.parametrize("name", ["ATK-074.yaml", "mine/below/BEN-074-note.yaml"])
+@pytest.mark.parametrize(("name", "top"), [("ATK-074.yaml", "."), ("mine/below/BEN-074-note.yaml", "mine")])
 def test_scenarios_outside_their_folder_are_not_passed_over_in_silence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, top: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / name
@@ -280,4 +280,4 @@ def test_scenarios_outside_their_folder_are_not_passed_over_in_silence(
     path.write_text(ATTACK)
     assert main(["lint", "--no-witness"]) == 2
     found = "found scenarios here but no folder scenarios/, and no path was given"
-    assert capsys.readouterr().err == f"{name}: {found}; name them: soclab lint {Path(name).parent}\n"
+    assert capsys.readouterr().err == f"{name}: {found}; name them: soclab lint {top}\n"
