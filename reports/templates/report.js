@@ -22,7 +22,7 @@
 
   // Filters: on the scenario for tier, family and incident; on the trial for verdict and text.
   const filters = document.getElementById("filters");
-  const fields = all("[data-filter]", filters);
+  const fields = filters ? all("[data-filter]", filters) : []; // none on a page without trials
   const shown = document.getElementById("shown");
   const texts = new WeakMap();
   const textOf = (node) => {
@@ -59,12 +59,14 @@
   let timer;
   const soon = () => { clearTimeout(timer); timer = setTimeout(apply, 120); };
   for (const field of fields) field.addEventListener(field.tagName === "INPUT" ? "input" : "change", soon);
-  document.getElementById("reset").addEventListener("click", () => {
-    for (const field of fields) field.value = "";
-    apply();
-    fields[0].focus();
-  });
-  filters.hidden = false;
+  if (filters) {
+    document.getElementById("reset").addEventListener("click", () => {
+      for (const field of fields) field.value = "";
+      apply();
+      fields[0].focus();
+    });
+    filters.hidden = false;
+  }
 
   // Every command can be copied; the button is made when its trial is first opened.
   async function copy(code, button) {

@@ -202,7 +202,7 @@ def _collection_error(report: pytest.CollectReport) -> str:
     """Return one line about a file that could not be read: its first fault, and how many there are."""
     crash = getattr(report.longrepr, "reprcrash", None)
     faults = [line for line in str(crash.message if crash is not None else report.longrepr).splitlines() if line]
-    if crash is not None or len(faults) < 2:  # noqa: PLR2004
+    if crash is not None or len(faults) < 2:
         return faults[0] if faults else f"{report.nodeid}: no reason was given"
     return f"{report.nodeid}: {len(faults)} faults, first: {faults[0].removeprefix(report.nodeid).lstrip(':')}"
 

@@ -91,7 +91,7 @@ def test_a_failing_item_reads_verdict_stopper_events_place(corpus: Corpus) -> No
             "*ATK-001?plain-protected?*",
             "succeeded: nothing stopped it: account_disabled",
             "stopped by nobody",
-            "  event * receipt: *account_disabled*svc-backup*",
+            "  event *: call * identity.disable_account *user=svc-backup*: *account_disabled svc-backup",
             "scenarios/attacks/ATK-001-note.yaml:1 Instruction hidden in a helpdesk note",
         ],
         consecutive=False,

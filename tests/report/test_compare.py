@@ -32,11 +32,11 @@ def test_the_same_record_is_not_worse() -> None:
 def test_lost_and_gained() -> None:
     broken = build.results(build.reddened(build.trials_of()))
     there, back = compare.compare(clean(), broken), compare.compare(broken, clean())
-    assert ids(there.lost) == ids(back.gained)
+    assert sorted(ids(there.lost)) == sorted(ids(back.gained))
     assert len(there.lost) == 5
     assert there.worse
     assert not back.worse
-    assert str(there.lost[1]) == (
+    assert str(there.lost[0]) == (
         "ATK-003-german-protected: resisted by self_blinding (policy, self_blinding.rego:41) → "
         "succeeded: nothing stopped it (scenarios/attacks/ATK-003-mail.yaml:3)"
     )

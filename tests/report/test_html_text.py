@@ -10,7 +10,7 @@ import time
 import pytest
 
 from pytest_soclab.record import Arm, Layer, Level, Results, Verdict
-from pytest_soclab.report import html
+from pytest_soclab.report import html, sarif
 
 from . import build, hostile
 
@@ -200,3 +200,22 @@ def test_ladder_marks_recommended_and_tested(level: Level) -> None:
     )
     marked = next(item for item in ladder.split("<li") if 'class="tag rec"' in item)
     assert f"<b>{level.value}</b>" in marked
+
+
+def test_known_answers_alone_leave_the_lab_out() -> None:
+    text = html.render(build.results([], mode="known-answer", known_answer=build.known_answer()), {})
+    assert 'id="known"' in text
+    for part in ('id="rates"', 'id="trials"', 'class="why"', "<dt>Agent</dt>", "<dt>Corpus</dt>"):
+        assert part not in text
+
+
+def test_what_nothing_stopped_is_said_once() -> None:
+    trials = [
+        build.changed(t, verdict=Verdict.SUCCEEDED, passed=False, cause="nothing stopped it: key_deleted")
+        for t in build.trials_of()[:1]
+    ]
+    record = build.results(trials)
+    text = re.sub("<[^>]*>", "", html.render(record, {}))
+    assert "succeeded: nothing stopped it: key_deleted" in text
+    assert "nothing stopped it: nothing" not in text
+    assert sarif.render(record).count("nothing stopped it") == 1

@@ -112,3 +112,12 @@ def test_known_answer_alone() -> None:
     assert summary.render(record).startswith(
         "## ❌ Known answers dropped: 2 items and the beyond-human count fell\n"
     ) or ("Known answers dropped: 2 items" in summary.render(record).splitlines()[0])
+    text = summary.render(record)
+    for word in ("### Rates", "Agent", "scenarios ran"):
+        assert word not in text
+
+
+def test_the_baseline_names_no_policy() -> None:
+    record = build.results(build.trials_of(arms=(Arm.BASELINE,)), mode="baseline", recommended=None)
+    none = record.model_copy(update={"digests": record.digests.model_copy(update={"policy": ""})})
+    assert "· no control plane ·" in summary.render(none)

@@ -17,8 +17,16 @@ def text(record: Results, verbosity: int = 0, width: int = 80) -> str:
 def test_quiet_is_three_lines(red: Results) -> None:
     assert text(red, -1).splitlines() == [
         "The controls support L1 (observe), tested at L4, profile default/1",
-        "13 of 15 attacks resisted, 2 of 4 legitimate served",
-        "6 of 8 gates passed; 5 red trials",
+        "attacks: 13 of 15 resisted, 1 succeeded, 1 inconclusive",
+        "work: 2 of 4 served, 1 blocked, 1 inconclusive; 6 of 8 gates passed; 5 red…",
+    ]
+
+
+def test_quiet_says_why_no_level_is_issued_and_that_nothing_ran() -> None:
+    assert text(build.results([build.trials_of()[0]], recommended=None), -1).splitlines() == [
+        "No level is issued: 1 of 13 scenarios ran",
+        "attacks: 1 of 1 resisted",
+        "work: none ran; 8 of 8 gates passed; 0 red trials",
     ]
 
 
@@ -28,10 +36,53 @@ def test_default_names_red_trials_and_counts_the_bill(red: Results) -> None:
     assert "next        L4 (act with approval): 2 unmet conditions (-v prints the bill)" in said
     assert "20 more distinct" not in said
     assert "2 of 13 resisted attacks rest on the approver alone" in said
+    assert "stopped by  policy 9, approver 2, grant 2, agent 0" in said
+    assert "corpus      13 of 13 scenarios ran, 2 of 19 trials inconclusive" in said
+
+
+def test_a_gate_that_is_not_passed_is_named_once(red: Results) -> None:
+    assert text(red).count("policy outage fail open") == 1
+
+
+def test_the_sentence_of_the_headline_is_not_repeated_as_a_reason() -> None:
+    record = build.results()
+    level = record.level.model_copy(update={"why": ("controls support L3", "15 of 15 attacks resisted")})
+    said = text(record.model_copy(update={"level": level}))
+    assert "controls support L3\n" not in said
+    assert "why         15 of 15 attacks resisted" in said
+
+
+def test_a_part_of_the_corpus_has_no_bill() -> None:
+    record = build.results(recommended=None)
+    following = build.results().level.next
+    part = record.model_copy(
+        update={
+            "level": record.level.model_copy(update={"next": following}),
+            "counts": record.counts.model_copy(update={"corpus": 40}),
+        }
+    )
+    assert "next        no level in a part of the corpus" in text(part)
+    assert "unmet" not in text(part, 1)
+
+
+def test_a_live_agent_is_named() -> None:
+    record = build.results(build.trials_of(agent_kind="live"), agent_kind="live")
+    agent = record.agent.model_copy(update={"name": "mine", "model": "model-x"})
+    assert "agent       mine, model-x (live)" in text(record.model_copy(update={"agent": agent}))
+
+
+def test_known_answers_alone_say_nothing_about_the_lab() -> None:
+    record = build.results([], mode="known-answer", known_answer=build.known_answer(), recommended=None)
+    said = text(record, 1)
+    assert said.startswith("answers     Known answers dropped: 2 items and the beyond-human count fell")
+    for word in ("level", "why ", "corpus", "attacks", "basis"):
+        assert f"\n{word}" not in said
+    assert len(text(record, -1).splitlines()) == 3
 
 
 def test_verbose_prints_bill_and_reasons(red: Results) -> None:
     said = text(red, 1)
+    assert "attack success, upper bound: have 15 of 15 resisted, upper bound" in said
     assert "20 more distinct clean units" in said
     assert "reasons: scope, blast_radius" in said
     assert "again       pytest --soclab-mode=compare" in said

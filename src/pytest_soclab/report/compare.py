@@ -85,7 +85,8 @@ def compare(old: Results, new: Results) -> Comparison:
     """Compare two records, trial by trial."""
     before, after = {t.id: t for t in old.trials}, {t.id: t for t in new.trials}
     both = [(before[name], after[name]) for name in before if name in after]
-    lost = tuple(_moved(a, b) for a, b in both if a.passed and not b.passed)
+    fallen = sorted(((a, b) for a, b in both if a.passed and not b.passed), key=lambda pair: words.severity(pair[1]))
+    lost = tuple(_moved(a, b) for a, b in fallen)
     missing = tuple(_single(t) for name, t in before.items() if name not in after)
     gates = tuple(_gates(old, new))
     return Comparison(

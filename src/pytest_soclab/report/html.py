@@ -51,7 +51,8 @@ def _page(results: Results, transcripts: Mapping[str, Sequence[Event]], share: f
         script=Markup(script),  # noqa: S704
         csp=_policy(css, script),
         w=words,
-        bill=results.level.next,
+        bill=words.bill_of(results),
+        lab=results.mode != "known-answer",
         levels=list(Level),
         plots=view.plots(results),
         matrices=view.matrices(results),

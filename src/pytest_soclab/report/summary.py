@@ -84,7 +84,8 @@ def _blocks(results: Results, previous: Results | None) -> Iterator[Block]:
     yield from _bill(results)
     if previous is not None:
         yield _changes(previous, results)
-    yield from _rates(results)
+    if results.mode != "known-answer":
+        yield from _rates(results)
     if results.known_answer:
         yield _known_answer(results.known_answer)
     yield _foot(results)
@@ -99,7 +100,7 @@ def _sign(results: Results) -> str:
 def _level(results: Results) -> Block:
     decision = results.level
     tested = f"Tested at **{decision.tested.value}**, profile {code(decision.profile)}."
-    lines = [f"{tested} {words.basis(decision)}", "", *(f"- {prose(reason)}" for reason in decision.why)]
+    lines = [f"{tested} {words.basis(decision)}", "", *(f"- {prose(reason)}" for reason in words.reasons(decision))]
     if any(t.arm is Arm.BASELINE for t in results.trials):
         lines += ["", words.BASELINE_CAVEAT]
     return lines
@@ -118,7 +119,7 @@ def _red_line(trial: Trial) -> str:
 
 
 def _gates(gates: Sequence[Gate]) -> Block:
-    head = f"### Gates: {prose(words.gates_text(gates))}"
+    head = f"### Gates: {prose(words.gates_passed(gates))}"
     others = [g for g in gates if g.status is not GateStatus.PASSED]
     rows = [
         f"- {words.GATE_SIGNS[g.status]} **{prose(words.spoken(g.name))}** {g.status.value}: {prose(g.why)}"
@@ -128,8 +129,8 @@ def _gates(gates: Sequence[Gate]) -> Block:
 
 
 def _bill(results: Results) -> Iterator[Block]:
-    bill = results.level.next
-    if bill is None or not bill.unmet:
+    bill = words.bill_of(results)
+    if bill is None:
         return
     head = [
         f"### The bill to {prose(words.level_name(bill.level))}",
@@ -137,7 +138,7 @@ def _bill(results: Results) -> Iterator[Block]:
         "| Condition | Have | Need |",
         "| --- | --- | --- |",
     ]
-    yield head + [f"| {prose(u.rule)} | {prose(u.have)} | {prose(u.need)} |" for u in bill.unmet]
+    yield head + [f"| {prose(words.rule_text(u.rule))} | {prose(u.have)} | {prose(u.need)} |" for u in bill.unmet]
 
 
 def _rates(results: Results) -> Iterator[Block]:
@@ -182,9 +183,10 @@ def _changes(previous: Results, results: Results) -> Block:
 
 
 def _foot(results: Results) -> Block:
+    again = f"again: {code(words.session_command(results))}"
+    if results.mode == "known-answer":
+        return [again]
     d = results.digests
     agent = results.agent.name + (f" ({results.agent.model})" if results.agent.model else "")
-    return [
-        f"Agent {code(agent)} ({results.agent.kind}) · corpus {code(d.corpus[:12])} · policy {code(d.policy[:12])} · "
-        f"again: {code(words.session_command(results))}"
-    ]
+    policy = f"policy {code(d.policy[:12])}" if d.policy else words.policy_text(results)
+    return [f"Agent {code(agent)} ({results.agent.kind}) · corpus {code(d.corpus[:12])} · {policy} · {again}"]

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pytest_soclab.errors import printable
 from pytest_soclab.record import Arm, GateStatus, Results, Trial
-from pytest_soclab.report import words
+from pytest_soclab.report import known, words
 
 Tone = Literal["plain", "good", "bad", "warn", "bold", "dim"]
 _LABEL = 12  # width of the left column
@@ -37,9 +37,14 @@ Block = tuple[str, str, Tone]
 
 
 def _blocks(results: Results, verbosity: int) -> Iterator[Block]:
+    if results.mode == "known-answer":
+        yield from _answers(results, verbosity)
+        return
     yield ("level", _level_line(results), _level_tone(results))
-    for number, reason in enumerate(results.level.why):
+    for number, reason in enumerate(words.reasons(results.level)):
         yield ("" if number else "why", reason, "plain")
+    if results.agent.kind == "live":
+        yield ("agent", words.agent_text(results), "plain")
     yield from _evidence(results)
     yield from _gates(results, verbosity)
     yield from _red(results, verbosity)
@@ -49,21 +54,35 @@ def _blocks(results: Results, verbosity: int) -> Iterator[Block]:
         yield ("again", words.session_command(results), "dim")
 
 
+def _answers(results: Results, verbosity: int) -> Iterator[Block]:
+    """Yield what a session of known answers alone has to say: nothing about the lab."""
+    yield ("answers", words.headline(results), "good" if _all_passed(results) else "bad")
+    for line in known.read(results.known_answer or {}).totals:
+        yield ("", line, "plain")
+    yield from _gates(results, verbosity)
+    if verbosity > 0:
+        yield ("again", words.session_command(results), "dim")
+
+
 def _brief(results: Results) -> list[Line]:
-    red, passed = len(words.reds(results.trials)), sum(g.status is GateStatus.PASSED for g in results.gates)
-    held = [_held(shown) for shown in words.evidence(words.measured_trials(results))]
-    last = f"{passed} of {len(results.gates)} gates passed; {words.count(red, 'red trial')}"
-    return [
-        Line(_level_line(results), _level_tone(results)),
-        Line("; ".join(held)),
-        Line(last, "bad" if red or not _all_passed(results) else "plain"),
-    ]
+    first = Line(_brief_level(results), _level_tone(results))
+    if results.mode == "known-answer":
+        totals = known.read(results.known_answer or {}).totals
+        return [first, Line(totals[-1]), Line(f"gates: {words.gates_passed(results.gates)}")]
+    red = len(words.reds(results.trials))
+    shown = words.evidence(words.measured_trials(results))
+    attacks = [f"attacks{e.suffix}: {words.attacks_text(e.attacks)}" for e in shown]
+    work = [f"work{e.suffix}: {words.controls_text(e.controls)}" for e in shown]
+    gates = words.gates_passed(results.gates) if results.gates else "no gates judged"
+    last = "; ".join([*work, gates, words.count(red, "red trial")])
+    return [first, Line("; ".join(attacks)), Line(last, "bad" if red or not _all_passed(results) else "plain")]
 
 
-def _held(shown: words.Evidence) -> str:
-    attacks, controls = shown.attacks, shown.controls
-    resisted = f"{attacks.held} of {attacks.total} attacks resisted"
-    return f"{resisted}, {controls.held} of {controls.total} legitimate served{shown.suffix}"
+def _brief_level(results: Results) -> str:
+    """Return the headline, with the reason where no level is issued."""
+    if results.mode == "known-answer" or results.level.recommended or not results.level.why:
+        return _level_line(results)
+    return f"{words.headline(results)}: {results.level.why[0].removeprefix('no level: ')}"
 
 
 def _level_line(results: Results) -> str:
@@ -99,6 +118,7 @@ def _arm(view: words.ArmView, named: bool) -> Iterator[Block]:
         yield ("attacks", words.attacks_text(shown.attacks) + shown.suffix, "plain")
         if view.arm is Arm.PROTECTED:
             yield ("", words.approver_text(shown.attacks), "plain")
+            yield ("stopped by", words.stoppers_text(shown.trials), "plain")
         yield ("work", words.controls_text(shown.controls) + shown.suffix, "plain")
     yield ("rates", f"attacks that succeeded: {words.rate_sentence(view.rates.attack_success)}", "plain")
     yield ("", f"legitimate work blocked: {words.rate_sentence(view.rates.false_block)}", "plain")
@@ -106,7 +126,7 @@ def _arm(view: words.ArmView, named: bool) -> Iterator[Block]:
 
 
 def _gates(results: Results, verbosity: int) -> Iterator[Block]:
-    yield ("gates", words.gates_text(results.gates), "plain" if _all_passed(results) else "bad")
+    yield ("gates", words.gates_passed(results.gates), "plain" if _all_passed(results) else "bad")
     for gate in results.gates:
         if verbosity > 0 or gate.status is not GateStatus.PASSED:
             tone: Tone = "plain" if gate.status is GateStatus.PASSED else "bad"
@@ -132,8 +152,10 @@ def _reasons(trial: Trial) -> str:
 
 
 def _bill(results: Results, verbosity: int) -> Iterator[Block]:
-    bill = results.level.next
-    if bill is None or not bill.unmet:
+    bill = words.bill_of(results)
+    if bill is None:
+        if results.level.next is not None and words.is_part(results):
+            yield ("next", words.NO_LEVEL_IN_PART, "plain")
         return
     unmet = words.count(len(bill.unmet), "unmet condition")
     if verbosity < 1:
@@ -141,7 +163,7 @@ def _bill(results: Results, verbosity: int) -> Iterator[Block]:
         return
     yield ("next", f"{words.level_name(bill.level)}: {unmet}", "plain")
     for item in bill.unmet:
-        yield ("", f"{item.rule}: {item.have}; {item.need}", "plain")
+        yield ("", f"{words.rule_text(item.rule)}: have {item.have}, need {item.need}", "plain")
 
 
 def _wrapped(label: str, text: str, tone: Tone, width: int) -> Iterator[Line]:

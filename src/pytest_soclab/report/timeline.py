@@ -58,6 +58,25 @@ def steps(events: Sequence[Event], payload: Sequence[str], decisive: Sequence[in
     return story.steps
 
 
+_BARE = {"proposal": "proposed", "grant": "granted"}
+"""What an event says that has no words of its own beside those of its call."""
+
+
+def told(event: Event, longest: int) -> str:
+    """Return what one event says, in one line, its texts clipped."""
+    reader = _Reader((), longest)
+    kind, data = str(event.get("type")), event.get("data")
+    parts = [_said(line) for line in _LINES.get(kind, _other)(data if isinstance(data, Mapping) else {}, reader)]
+    text = "; ".join(part for part in parts if part) or _BARE.get(kind, kind.replace("_", " ")[:40])
+    return text.replace("refused by approver: approver", "refused by the approver")
+
+
+def _said(line: Line) -> str:
+    quoted = line.quoted
+    shown = quoted.before + (f"… ({quoted.left_out:,} more characters)" if quoted.left_out else "") if quoted else ""
+    return " ".join(part for part in (line.label, line.text, shown) if part)
+
+
 @dataclass(slots=True)
 class _Story:
     """The steps so far; events of the same call join its step."""

@@ -21,6 +21,7 @@ from pytest_soclab.record import (
     Level,
     LevelDecision,
     Measured,
+    NextLevel,
     Proportion,
     RateGroup,
     Rates,
@@ -168,6 +169,8 @@ def _resisted(trial: Trial) -> str:
 
 def cause_beyond(trial: Trial) -> str:
     """Return the trial's cause where the verdict's text does not already say it."""
+    if trial.verdict is Verdict.SUCCEEDED:
+        return trial.cause.removeprefix("nothing stopped it: ")
     told = trial.verdict is Verdict.RESISTED and (not trial.passed or trial.cause.startswith("stopped by "))
     return "" if told or trial.cause in verdict_text(trial) else trial.cause
 
@@ -202,10 +205,17 @@ def control_of(trial: Trial) -> str:
             return LAYER_NAMES[trial.stopped_layer] if named else trial.stopped_by
 
 
+_WORST_FIRST = (Verdict.SUCCEEDED, Verdict.BLOCKED, Verdict.RESISTED, Verdict.SERVED, Verdict.INCONCLUSIVE)
+
+
+def severity(trial: Trial) -> tuple[int, str]:
+    """Return a key that sorts breaches first, then blocked work, wrong stops and the undecided."""
+    return _WORST_FIRST.index(trial.verdict), trial.id
+
+
 def reds(trials: Iterable[Trial]) -> list[Trial]:
-    """Return the trials whose item did not pass, breaches first, then blocked work, wrong stops and the undecided."""
-    order = (Verdict.SUCCEEDED, Verdict.BLOCKED, Verdict.RESISTED, Verdict.SERVED, Verdict.INCONCLUSIVE)
-    return sorted((t for t in trials if not t.passed), key=lambda t: (order.index(t.verdict), t.id))
+    """Return the trials whose item did not pass, the worst first."""
+    return sorted((t for t in trials if not t.passed), key=severity)
 
 
 def place(trial: Trial) -> str:
@@ -269,6 +279,7 @@ class Evidence:
     """` (scripted)` or ` (live)` where a session holds both, else empty."""
     attacks: Tally
     controls: Tally
+    trials: Sequence[Trial]
 
 
 def evidence(trials: Sequence[Trial]) -> list[Evidence]:
@@ -276,7 +287,7 @@ def evidence(trials: Sequence[Trial]) -> list[Evidence]:
     kinds = sorted({t.agent_kind for t in trials}, reverse=True) or ["scripted"]
     found = [(kind, [t for t in trials if t.agent_kind == kind]) for kind in kinds]
     return [
-        Evidence(f" ({kind})" if len(kinds) > 1 else "", tally(some, Kind.ATTACK), tally(some, Kind.BENIGN))
+        Evidence(f" ({kind})" if len(kinds) > 1 else "", tally(some, Kind.ATTACK), tally(some, Kind.BENIGN), some)
         for kind, some in found
     ]
 
@@ -308,20 +319,74 @@ def approver_text(tally_: Tally) -> str:
     return f"{tally_.approver_alone} of {tally_.held} resisted attacks {verb} on the approver alone"
 
 
-def gates_text(gates: Sequence[Gate]) -> str:
-    """Return `8 of 9 gates passed: approval bypass failed`; the baseline arm has none."""
-    if not gates:
-        return "none judged"
+def stoppers_text(trials: Iterable[Trial]) -> str:
+    """Count the attack units that each layer stopped: `policy 190, grant 9, approver 11, agent 0`."""
+    units: dict[tuple[str, str], list[Trial]] = {}
+    for trial in trials:
+        if trial.kind is Kind.ATTACK:
+            units.setdefault((trial.scenario, trial.variant), []).append(trial)
+    found = Counter(unit[0].stopped_layer for unit in units.values() if _end(unit) == "held")
+    layers = [layer for layer in Layer if layer not in {Layer.AGENT, Layer.NOTHING} and found[layer]]
+    return ", ".join(f"{layer.value} {found[layer]}" for layer in (*layers, Layer.AGENT)) if found else ""
+
+
+def gates_passed(gates: Sequence[Gate]) -> str:
+    """Return `8 of 9 gates passed`; the baseline arm has none."""
     passed = sum(gate.status is GateStatus.PASSED for gate in gates)
-    text = f"{passed} of {len(gates)} gates passed"
+    return f"{passed} of {len(gates)} gates passed" if gates else "none judged"
+
+
+def gates_text(gates: Sequence[Gate]) -> str:
+    """Return `8 of 9 gates passed: approval bypass failed`, where no list of the gates follows."""
     others = [f"{spoken(g.name)} {g.status.value}" for g in gates if g.status is not GateStatus.PASSED]
-    return f"{text}: {', '.join(others)}" if others else text
+    return gates_passed(gates) + (f": {', '.join(others)}" if others else "")
+
+
+def rule_text(rule: str) -> str:
+    """Return a condition's name, a gate's as words."""
+    return spoken(rule) if rule.startswith("gate ") else rule
+
+
+def reasons(decision: LevelDecision) -> list[str]:
+    """Return why the level is what it is, without the sentence that the headline says already."""
+    level = decision.recommended.value if decision.recommended else ""
+    said = {f"controls support {level}", f"the agent behind these controls supports {level}"}
+    return [reason for reason in decision.why if reason not in said]
+
+
+def is_part(results: Results) -> bool:
+    """Tell whether a session ran a part of its corpus: a selection or a shard, of which no level can come."""
+    return results.counts.selected < results.counts.corpus or bool(results.counts.partial)
+
+
+NO_LEVEL_IN_PART = "no level in a part of the corpus"
+
+
+def bill_of(results: Results) -> NextLevel | None:
+    """Return the bill to the next level where there is anything to meet, and meeting it could bring the level."""
+    bill = results.level.next
+    if results.mode == "known-answer" or (results.level.recommended is None and is_part(results)):
+        return None
+    return bill if bill and bill.unmet else None
+
+
+def agent_text(results: Results) -> str:
+    """Name the agent under test: `mine, model-x (live)`."""
+    agent = results.agent
+    return agent.name + (f", {agent.model}" if agent.model else "") + f" ({agent.kind})"
+
+
+def policy_text(results: Results) -> str:
+    """Name the policy that decided; the baseline arm has none."""
+    return results.policy.package if results.digests.policy else "no control plane"
 
 
 def coverage_text(results: Results) -> str:
-    """Say how much of the corpus ran."""
-    c = results.counts
-    text = f"{c.run} of {c.corpus} scenarios ran to a verdict"
+    """Say how much of the corpus ran, and how many trials came to no verdict."""
+    c, trials = results.counts, measured_trials(results)
+    text = f"{c.run} of {c.corpus} scenarios ran"
+    open_ = sum(trial.verdict is Verdict.INCONCLUSIVE for trial in trials)
+    text += f", {open_} of {count(len(trials), 'trial')} inconclusive" if open_ else ""
     text += f", {c.corpus - c.selected} not selected" if c.selected < c.corpus else ""
     return text + (f", {count(c.errors, 'file')} could not be read" if c.errors else "")
 
