@@ -37,7 +37,7 @@ README_LINES = ("level", "why", "attacks", "work", "corpus", "gates", "next")
 MEANINGS: Mapping[str, Mapping[str, str]] = {
     "Case": {
         "incident": "the id of the incident",
-        "alert": "what set it off: `id`, `title`, `severity`, `message`, and more that the incident says of it: `entities`",
+        "alert": "what set it off: `id`, `title`, `severity`, `message`, often `entities`",
         "goal": "what to do, in words: the scenario's goal, else the incident's",
         "tools": "every tool of the simulated SOC, whatever the policy lets the agent do with it",
     },

@@ -224,7 +224,12 @@ def _new_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", choices=("ATK", "BEN"), help="an attack or a benign control")
     parser.add_argument("--id", metavar="ID", help="such as ATK-070 (default: the next free one)")
     parser.add_argument("--incident", metavar="NAME", default="identity-compromise", help="the world it plays in")
-    parser.add_argument("-o", "--output", metavar="DIR", help="the folder to write to (default: ./scenarios/…)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="the folder to write to (default: scenarios/attacks or scenarios/controls)",
+    )
 
 
 def _lint(options: argparse.Namespace) -> int:
