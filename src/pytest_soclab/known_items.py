@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_soclab import state
-from pytest_soclab.errors import UsageError, printable
+from pytest_soclab.errors import printable
 from pytest_soclab.known_answer.results import GateResult, beyond_sentence, item_sentence
 from pytest_soclab.known_answer.session import GateRequest, run_gate
 from pytest_soclab.known_answer.statistic import Outcome
@@ -17,25 +17,6 @@ from pytest_soclab.settings import Settings
 
 COLLECTOR = "known-answer"
 BEYOND = "beyond-human"
-
-
-def wanted(settings: Settings) -> bool:
-    """Tell whether the options ask for the gate.
-
-    Raises:
-        UsageError: when they name one arm only, or something that only the gate reads.
-    """
-    if settings.baseline and settings.candidate:
-        return True
-    if settings.baseline or settings.candidate:
-        missing = "candidate" if settings.baseline else "baseline"
-        raise UsageError(f"the known-answer gate has no {missing}; add --soclab-{missing}=RUN")
-    names = ("baseline_m", "candidate_m", "sheet", "map", "settings")
-    stray = next((name for name in names if getattr(settings, name) is not None), None)
-    if stray is not None:
-        option = f"--soclab-{stray.replace('_', '-')}"
-        raise UsageError(f"{option} belongs to the known-answer gate; add --soclab-baseline=RUN --soclab-candidate=RUN")
-    return False
 
 
 def gate_of(settings: Settings) -> GateResult:

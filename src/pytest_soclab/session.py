@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from pytest_soclab import known_items, resources, state
+from pytest_soclab import resources, state
 from pytest_soclab.collection import ScenarioFile, ScenarioItem, census, in_shard, lost, unfinished
 from pytest_soclab.errors import SoclabError
 from pytest_soclab.lab import Extensions, Lab
 from pytest_soclab.recorder import Recorder, ensure, red_trials
-from pytest_soclab.settings import Settings, settings_of
+from pytest_soclab.settings import Settings, settings_of, wants_gate
 
 _REPORT_ATTRIBUTE = "soclab"
 _MARKUP: dict[str, dict[str, bool]] = {
@@ -84,7 +84,9 @@ def prepare(config: pytest.Config) -> None:
         named = [arg for arg in config.args if arg != str(config.invocation_params.dir)]
         explicit = config.args_source is pytest.Config.ArgsSource.ARGS
         config.args[:] = [*named, own] if explicit else [own]
-    if _usage(lambda: known_items.wanted(settings)):
+    if _usage(lambda: wants_gate(settings)):
+        from pytest_soclab import known_items
+
         config.stash[state.GATE] = _usage(lambda: known_items.gate_of(settings))
     if _distributes(config) and (settings.policies or settings.opa_url or settings.opa_binary):
         _usage(lambda: _try_policy(settings))
@@ -137,6 +139,8 @@ def add_known_answers(session: pytest.Session, items: list[pytest.Item]) -> None
     """Add the known-answer gate's items before anything is deselected."""
     gate = session.config.stash.get(state.GATE, None)
     if gate is not None:
+        from pytest_soclab import known_items
+
         items.extend(known_items.make_items(session, gate))
 
 
@@ -161,10 +165,16 @@ def check(session: pytest.Session) -> None:
     lab = session.config.stash[state.LAB]()
     if own and not session.config.option.collectonly and any(item.spec.arm.value == "protected" for item in own):
         _usage(lab.engine)
-    known = [item.key for item in session.items if isinstance(item, known_items.KnownAnswerItem)]
+    known = _known_answers(session.items) if state.GATE in session.config.stash else []
     session.config.stash[state.CENSUS] = {**census(lab, session.items), "known_answer": known}
     if (own or known) and not is_worker(session.config) and not _runs_nothing(session.config):
         session.config.stash[state.RECORDER].artifacts.begin()
+
+
+def _known_answers(items: list[pytest.Item]) -> list[str]:
+    from pytest_soclab.known_items import KnownAnswerItem
+
+    return [item.key for item in items if isinstance(item, KnownAnswerItem)]
 
 
 def note_report(item: ScenarioItem, report: pytest.TestReport) -> None:
@@ -286,6 +296,7 @@ def summarise(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
     if recorder is None or recorder.results is None:
         return
     verbosity = config.get_verbosity()
+    reporter.currentfspath = None  # else pytest ends its progress line again, below the section's head
     reporter.section("soclab", "=")
     for line in terminal.render(recorder.results, verbosity=verbosity, width=reporter._tw.fullwidth):
         reporter.write_line(line.text, **_MARKUP[line.tone])

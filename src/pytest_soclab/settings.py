@@ -58,6 +58,25 @@ class Settings:
         return tuple(words)
 
 
+def wants_gate(settings: Settings) -> bool:
+    """Tell whether the options ask for the known-answer gate.
+
+    Raises:
+        UsageError: when they name one arm only, or something that only the gate reads.
+    """
+    if settings.baseline and settings.candidate:
+        return True
+    if settings.baseline or settings.candidate:
+        missing = "candidate" if settings.baseline else "baseline"
+        raise UsageError(f"the known-answer gate has no {missing}; add --soclab-{missing}=RUN")
+    names = ("baseline_m", "candidate_m", "sheet", "map", "settings")
+    stray = next((name for name in names if getattr(settings, name) is not None), None)
+    if stray is not None:
+        option = f"--soclab-{stray.replace('_', '-')}"
+        raise UsageError(f"{option} belongs to the known-answer gate; add --soclab-baseline=RUN --soclab-candidate=RUN")
+    return False
+
+
 def _words(option: str, value: Any) -> list[str]:
     if value is True:
         return [option]
