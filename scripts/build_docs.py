@@ -30,7 +30,7 @@ from pytest_soclab.soc.servers import registry
 
 ROOT = Path(__file__).resolve().parents[1]
 PART = re.compile(r"(<!-- generated: ([a-z-]+) -->\n).*?(<!-- /generated -->)", re.DOTALL)
-README_LINES = ("level", "why", "attacks", "work", "corpus", "gates", "next")
+README_LINES = ("level", "why", "attacks", "stopped by", "work", "corpus", "gates", "next")
 """The labels of the terminal section that the README shows, each with its continuation lines."""
 
 
@@ -108,7 +108,7 @@ def lab_output() -> str:
 
 
 def excerpt(output: str) -> list[str]:
-    """Return the lines of a session that the README shows."""
+    """Return the lines of a session that the README shows, with `…` where some are left out."""
     lines = output.splitlines()
     head = [line for line in lines if line.startswith("scenarios/attacks/ATK-001")]
     section = lines[next(i for i, line in enumerate(lines) if line.strip("= ") == "soclab") :]
@@ -117,6 +117,8 @@ def excerpt(output: str) -> list[str]:
         label = line[:12].strip() or label
         if line.strip() and label in README_LINES:
             kept.append(line.rstrip())
+        elif line.strip() and not line.startswith("report: ") and kept[-1] != "…":
+            kept.append("…")
     last = re.sub(r" in [0-9.]+s.*? (=+)$", r" \1", section[-1])
     return [*head, "…", *kept, f"report: {report_of(section)}", re.sub(r"=+", "=", last)]
 
