@@ -71,12 +71,20 @@ def test_a_unit_holds_only_when_every_repetition_does() -> None:
     assert words.tally(broken, Kind.ATTACK) == words.Tally(15, 14, 1, 0, 2)
 
 
-def test_trial_command_is_one_safe_shell_word_more() -> None:
+def test_trial_command_runs_the_trial_under_the_sessions_own_options() -> None:
     import shlex
 
     hostile = trial(nodeid="a'; rm -rf ~ #\n$(id)`id`::X[y]")
-    assert shlex.split(words.trial_command(hostile))[:2] == ["pytest", "--soclab-mode=protected"]
-    assert len(shlex.split(words.trial_command(hostile))) == 3
+    session = build.results(build.trials_of()).model_copy(
+        update={"command": ("--soclab-mode=compare", "--soclab-policies=a b", "-k", "ATK", "--soclab-level=L3")}
+    )
+    words_of = shlex.split(words.trial_command(hostile, session))
+    assert words_of[:-1] == ["pytest", "--soclab-mode=protected", "--soclab-policies=a b", "--soclab-level=L3"]
+    bundled = session.model_copy(update={"command": ("--soclab-mode=protected", "--soclab-bundled")})
+    assert shlex.split(words.trial_command(hostile, bundled))[-2:] == [
+        "-k",
+        f"{hostile.scenario} and {hostile.variant}",
+    ]
 
 
 def test_known_answer_document_with_nothing_in_it_is_no_crash() -> None:

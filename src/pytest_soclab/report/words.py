@@ -223,9 +223,24 @@ def place(trial: Trial) -> str:
     return f"{trial.file}:{trial.line}"
 
 
-def trial_command(trial: Trial) -> str:
-    """Return the shell command that runs this trial alone."""
-    return f"pytest --soclab-mode={trial.arm.value} {shlex.quote(printable(trial.nodeid))}"
+def trial_command(trial: Trial, results: Results) -> str:
+    """Return the shell command that runs this trial alone, under the session's own options."""
+    kept = [word for word in _options(results.command) if not word.startswith("--soclab-mode=")]
+    words = ["pytest", f"--soclab-mode={trial.arm.value}", *kept]
+    if "--soclab-bundled" in kept:  # the node id of a bundled file cannot be given as an argument
+        words += ["-k", f"{trial.scenario} and {trial.variant}"]
+    else:
+        words.append(trial.nodeid)
+    return " ".join(shlex.quote(printable(word)) for word in words)
+
+
+def _options(command: Sequence[str]) -> list[str]:
+    """Return a command's words without its selection."""
+    return [word for number, word in enumerate(command) if word not in ("-k", "-m") and _before(command, number) == ""]
+
+
+def _before(command: Sequence[str], number: int) -> str:
+    return command[number - 1] if number and command[number - 1] in ("-k", "-m") else ""
 
 
 def session_command(results: Results) -> str:
