@@ -15,6 +15,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.constructor import DuplicateKeyError, SafeConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError, YAMLStreamError
 from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, DocumentStartEvent, ScalarEvent
+from ruamel.yaml.resolver import VersionedResolver
 
 from pytest_soclab.errors import Fault, ScenarioError, quote
 from pytest_soclab.scenario import yaml_words
@@ -36,6 +37,14 @@ class _Plain(SafeConstructor):
 _Plain.add_constructor("tag:yaml.org,2002:timestamp", SafeConstructor.construct_yaml_str)
 
 
+class _Resolver(VersionedResolver):
+    """Works out the rules of the document's YAML version once, not for each value again."""
+
+    @cached_property
+    def versioned_resolver(self) -> Any:
+        return super().versioned_resolver
+
+
 class _Yaml(YAML):
     """A safe reader without plug-ins, which ruamel looks for on the disk each time."""
 
@@ -46,6 +55,7 @@ class _Yaml(YAML):
 def _yaml() -> YAML:
     yaml = _Yaml(typ="safe")
     yaml.Constructor = _Plain
+    yaml.Resolver = _Resolver
     return yaml
 
 
@@ -201,6 +211,8 @@ def _guard(text: str, name: str) -> None:
     depth = aliases = documents = 0
     anchors: set[str] = set()
     for event in _yaml().parse(text):
+        if type(event) is ScalarEvent and not event.tag and not event.anchor:
+            continue  # most of a file
         depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
         aliases += isinstance(event, AliasEvent)
         documents += isinstance(event, DocumentStartEvent)
