@@ -127,6 +127,8 @@ def test_every_fault_of_a_file_at_once(corpus: Corpus) -> None:
         consecutive=False,
     )
     assert "Traceback" not in result.stdout.str()
+    (told,) = corpus.results()["counts"]["error_texts"]
+    assert told.startswith("scenarios/attacks/ATK-009-bad.yaml: 3 faults, first: 1:1 id: found ")
 
 
 def test_random_order_gives_the_same_results(corpus: Corpus) -> None:

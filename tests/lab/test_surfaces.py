@@ -35,6 +35,22 @@ def test_the_files_of_a_session(corpus: Corpus) -> None:
     assert sorted(line["id"] for line in lines) == sorted(t["id"] for t in corpus.results()["trials"])
 
 
+def test_the_section_starts_right_below_its_head(corpus: Corpus) -> None:
+    lines = corpus.run().outlines
+    head = next(number for number, line in enumerate(lines) if line.strip("=") == " soclab ")
+    assert lines[head + 1].startswith("level ")
+
+
+def test_a_part_of_the_corpus_is_told_as_one(corpus: Corpus) -> None:
+    corpus.run("-k", "ATK").stdout.fnmatch_lines(["next        no level in a part of the corpus"])
+
+
+def test_the_baseline_names_no_policy(corpus: Corpus) -> None:
+    corpus.run("--soclab-mode=baseline")
+    assert "no control plane" in (corpus.artifacts / "summary.md").read_text()
+    assert "from none" not in (corpus.artifacts / "report.html").read_text()
+
+
 def test_a_second_run_gives_the_same_bytes(corpus: Corpus) -> None:
     def bytes_of_a_run() -> dict[str, object]:
         corpus.run()
