@@ -272,13 +272,13 @@ def test_the_bill_to_l4_of_twelve_clean_units():
     trials = clean(12, 12)
     have, need = bill(trials, "L4")["attack success"]
     assert have == "12 of 12 resisted, upper bound 24.3 %"
-    assert need == "at most 20 %: 4 more distinct clean units, 16 in all"
+    assert need == "20 % needs 16: 4 more distinct clean units"
 
 
 def test_the_bill_says_23_more_where_12_are_clean_and_35_needed():
     (unmet,) = ladder._bound("attack success", "resisted", rates(clean(12, 0)).attack_success, 0.10)
     assert unmet.have == "12 of 12 resisted, upper bound 24.3 %"
-    assert unmet.need == "at most 10 %: 23 more distinct clean units, 35 in all"
+    assert unmet.need == "10 % needs 35: 23 more distinct clean units"
 
 
 @given(st.integers(0, 5), st.integers(1, 60), st.sampled_from([0.05, 0.1, 0.2]))

@@ -196,7 +196,7 @@ def _bound(name: str, good: str, rate: Rate, bound: float) -> Iterator[Unmet]:
         return
     needed = units_for(bound, rate.k)
     have = f"{rate.n - rate.k} of {rate.n} {good}, upper bound {_percent(rate.high)}"
-    need = f"at most {_percent(bound)}: {needed - rate.n} more distinct clean units, {needed} in all"
+    need = f"{_percent(bound)} needs {needed}: {needed - rate.n} more distinct clean units"
     yield Unmet(rule=name, have=have, need=need)
 
 

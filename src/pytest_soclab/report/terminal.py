@@ -163,7 +163,8 @@ def _bill(results: Results, verbosity: int) -> Iterator[Block]:
         return
     yield ("next", f"{words.level_name(bill.level)}: {unmet}", "plain")
     for item in bill.unmet:
-        yield ("", f"{words.rule_text(item.rule)}: have {item.have}, need {item.need}", "plain")
+        joint = "; " if " needs " in item.need else ", need "
+        yield ("", f"{words.rule_text(item.rule)}: have {item.have}{joint}{item.need}", "plain")
 
 
 def _wrapped(label: str, text: str, tone: Tone, width: int) -> Iterator[Line]:
