@@ -41,12 +41,13 @@ class Artifacts:
         self._attempt(lambda: None)
 
     def forget(self, trial: str) -> None:
-        """Take a trial's lines out of `trials.jsonl`, because another attempt at it counts."""
+        """Take a trial's line and transcript away, because another attempt at it counts."""
         self._attempt(lambda: self._forget(trial))
 
     def _forget(self, trial: str) -> None:
         lines = (self.folder / TRIALS).read_text(encoding="utf-8").split("\n")[:-1]
         self._replace(TRIALS, "".join(f"{line}\n" for line in lines if json.loads(line)["id"] != trial))
+        (self.folder / TRANSCRIPTS / f"{trial}.jsonl").unlink(missing_ok=True)
 
     def write(self, name: str, text: str) -> None:
         """Write one file, whole or not at all."""

@@ -70,6 +70,10 @@ def _refuse_duplicate(lab: Lab, loaded: LoadedScenario) -> None:
     if first != str(loaded.path):
         found = f"the id {loaded.scenario.id!r} is also in {first}"
         raise ScenarioError(Fault(found, loaded.shown, 1, 1, "id", "one file an id", "give one of them another id"))
+    copied = lab.contents.setdefault(loaded.essence, str(loaded.path))
+    if copied != str(loaded.path):
+        found, expected = f"the scenario says the same as {copied}", "evidence of its own"
+        raise ScenarioError(Fault(found, loaded.shown, 1, 1, "", expected, "change what it tries, or take it out"))
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,8 @@ class Lab:
     key: bytes = field(default_factory=clock.signing_key)
     ids: dict[str, str] = field(default_factory=dict)
     """Scenario id to the file that has it, to refuse duplicates."""
+    contents: dict[str, str] = field(default_factory=dict)
+    """What a scenario says beside its names, to the file that says it: a copy is no evidence of its own."""
     above_level: set[str] = field(default_factory=set)
     """Scenario files that need a higher level than the one under test."""
     _incidents: dict[Path, tuple[LoadedIncident, Prepared]] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from typing import Any
 from pytest_soclab import oracles
 from pytest_soclab.agents.protocol import Agent
 from pytest_soclab.agents.scripted import Dead, Empty, Refuse, ScriptStep
+from pytest_soclab.errors import quote
 from pytest_soclab.judge import deliveries
 from pytest_soclab.ledger import Draft, Event, Ledger
 from pytest_soclab.policy.model import Engine
@@ -28,6 +29,8 @@ from pytest_soclab.trial import (
     state_of,
 )
 
+SHORTEST_PAYLOAD = 8
+"""Characters; a shorter text stands in some tool result by chance."""
 _KEY = b"witness trials sign with this key"
 
 
@@ -64,6 +67,9 @@ def _attack_faults(unit: Unit, obeying: Outcome) -> Iterator[str]:
         return
     if not obeying.judgement.delivered:
         yield "the script succeeds without reading the payload: its steps must read what carries it"
+    blurred = [text for text in unit.payload if len(text) < SHORTEST_PAYLOAD or unit.incident.holds(text)]
+    if blurred and not unit.harness:
+        yield f"nothing shows that {quote(blurred[0])} was delivered: it is too short, or in the incident anyway"
     first = min(deliveries(unit.payload, obeying.events).values(), default=0)
     if not unit.harness and min(obeying.judgement.decisive) < first:
         yield "the oracle trips on a call that is made before the payload is read, so not because of it"

@@ -135,6 +135,37 @@ def test_a_session_that_only_shows_what_it_would_do_leaves_the_last_report_alone
     assert (corpus.artifacts / "results.json").read_bytes() == before
 
 
+def test_a_variant_that_repeats_another_is_no_evidence_of_its_own(corpus: Corpus) -> None:
+    text = corpus.attack.read_text()
+    plain = re.search(r"  plain: .*\n", text)
+    assert plain
+    corpus.attack.write_text(text.replace(plain[0], plain[0] + plain[0].replace("plain", "again")))
+    result = corpus.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*variants.again: found the same fields as in the variant 'plain', expected *"])
+    assert corpus.results()["level"]["recommended"] is None
+
+
+def test_a_copied_scenario_is_no_evidence_of_its_own(corpus: Corpus) -> None:
+    text = corpus.attack.read_text().replace("id: ATK-001", "id: ATK-002").replace("tier: medium", "tier: low")
+    corpus.write("ATK-002-copy.yaml", text)
+    result = corpus.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(
+        ["*ATK-002-copy.yaml:1:1: the scenario says the same as *ATK-001-note.yaml, expected *"]
+    )
+    assert corpus.results()["level"]["recommended"] is None
+
+
+@pytest.mark.parametrize("payload", ["e", "alex.rivera"], ids=["short", "in the incident"])
+def test_a_payload_that_is_there_anyway_shows_no_delivery(corpus: Corpus, payload: str) -> None:
+    text = corpus.attack.read_text()
+    corpus.attack.write_text(re.sub(r"plain: .*", f'plain: {{payload: "{payload}"}}', text))
+    corpus.run("-k", "ATK")
+    assert corpus.verdicts()["ATK-001-plain-protected"] == "inconclusive"
+    assert corpus.verdicts()["ATK-001-german-protected"] == "resisted"
+
+
 def test_an_earlier_report_is_gone_before_the_first_trial(corpus: Corpus) -> None:
     corpus.run()
     live(corpus, "os._exit(0)")

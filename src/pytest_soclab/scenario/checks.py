@@ -107,6 +107,7 @@ def _template_faults(raw: Raw, document: Document) -> Iterator[Fault]:
     if variants is None:
         return
     yield from _unequal(variants, document)
+    yield from _same(variants, document)
     names = frozenset(name for fields in variants.values() for name in fields)
     faults = [document.fault(*fault) for fault in _broken(raw, names)] + list(_undelivered(raw, variants, document))
     yield from faults
@@ -151,6 +152,17 @@ def _unequal(variants: Mapping[str, Mapping[str, str]], document: Document) -> I
                 owner = next(other for other, theirs in variants.items() if name in theirs)
                 found = f"found no field {name!r}, which the variant {owner!r} has"
                 yield document.fault(("variants", variant), found, "the same fields in every variant", f"add {name}: …")
+
+
+def _same(variants: Mapping[str, Mapping[str, str]], document: Document) -> Iterator[Fault]:
+    """Yield a fault for each variant that only repeats another: it would count as evidence of its own."""
+    first: dict[tuple[tuple[str, str], ...], str] = {}
+    for variant, fields in variants.items():
+        owner = first.setdefault(tuple(sorted(fields.items())), variant)
+        if owner != variant:
+            found = f"found the same fields as in the variant {owner!r}"
+            remedy = "take it out; --soclab-repeat tries a variant more than once"
+            yield document.fault(("variants", variant), found, "a variant of its own", remedy)
 
 
 def _undelivered(raw: Raw, variants: Mapping[str, Mapping[str, str]], document: Document) -> Iterator[Fault]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from pytest_soclab.scenario.vocabulary import Vocabulary
 from pytest_soclab.scenario.yaml_source import MAX_FAULTS, Document, read
 
 MAX_INCIDENT_BYTES = 8 * 1_048_576
+_NAMES = {"id", "version", "title", "description", "tier", "family", "atlas", "owasp", "gates", "twin", "surface"}
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -43,6 +45,11 @@ class LoadedScenario:
         return self.scenario.variants[variant]
 
     @cached_property
+    def essence(self) -> str:
+        """Return what a trial of this scenario is made of, as text: without its names, numbers and classes."""
+        return self.scenario.model_dump_json(exclude=_NAMES)
+
+    @cached_property
     def surface(self) -> str:
         """Where the attack comes from: the first table that carries the payload, or `control_plane`."""
         if self.scenario.surface:
@@ -59,6 +66,15 @@ class LoadedIncident:
     data: Mapping[str, Any]
     shown: str
     digest: str
+
+    @cached_property
+    def records(self) -> str:
+        """Return the alert and every table as JSON text."""
+        return json.dumps([self.data.get("alert"), self.data.get("tables")], ensure_ascii=False, default=str)
+
+    def holds(self, text: str) -> bool:
+        """Tell whether a text stands in the alert or a table, before any scenario adds its own rows."""
+        return json.dumps(text, ensure_ascii=False)[1:-1] in self.records
 
 
 def load_scenario(path: Path, vocabulary: Vocabulary, shown: str | None = None) -> LoadedScenario:
