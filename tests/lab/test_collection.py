@@ -103,7 +103,8 @@ def test_a_failing_item_reads_verdict_stopper_events_place(corpus: Corpus) -> No
 
 def test_an_id_twice_is_refused_and_other_files_run(corpus: Corpus) -> None:
     corpus.write("ATK-001-again.yaml", ATTACK)
-    corpus.write("BEN-002-other.yaml", CONTROL.replace("BEN-001", "BEN-002"))
+    other = CONTROL.replace("BEN-001", "BEN-002").replace('"user:alex.rivera"', '"user:alex.rivera source:vpn"')
+    corpus.write("BEN-002-other.yaml", other)
     result = corpus.run()
     result.assert_outcomes(passed=4, errors=1)
     result.stdout.fnmatch_lines(["*ATK-001*.yaml:1:1 id: the id 'ATK-001' is also in *expected one file an id*"])
