@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_soclab import ledger
 from pytest_soclab.errors import ArtifactError
 from pytest_soclab.ledger import Event
-from pytest_soclab.record import Results
+from pytest_soclab.record import Results, Trial
 
 RESULTS, TRIALS, TRANSCRIPTS = "results.json", "trials.jsonl", "transcripts"
 REPORT, SUMMARY = "report.html", "summary.md"
@@ -49,7 +49,7 @@ class Artifacts:
         self._replace(TRIALS, "".join(f"{line}\n" for line in lines if json.loads(line)["id"] != trial))
         (self.folder / TRANSCRIPTS / f"{trial}.jsonl").unlink(missing_ok=True)
 
-    def write(self, name: str, text: str) -> None:
+    def write(self, name: str, text: str | Iterable[str]) -> None:
         """Write one file, whole or not at all."""
         self._attempt(lambda: self._replace(name, text))
 
@@ -82,11 +82,15 @@ class Artifacts:
         with (self.folder / TRIALS).open("a", encoding="utf-8") as file:
             file.write(json.dumps(trial, ensure_ascii=False, sort_keys=True) + "\n")
 
-    def _replace(self, name: str, text: str) -> None:
+    def _replace(self, name: str, text: str | Iterable[str]) -> None:
         target = self.folder / name
         part = target.with_name(f".{target.name}.part")
         try:
-            part.write_text(text, encoding="utf-8", errors="surrogatepass")
+            if isinstance(text, str):
+                part.write_text(text, encoding="utf-8", errors="surrogatepass")
+            else:
+                with part.open("w", encoding="utf-8", errors="surrogatepass") as file:
+                    file.writelines(text)
             part.replace(target)
         except OSError:
             part.unlink(missing_ok=True)
@@ -118,7 +122,30 @@ class TranscriptFolder(Mapping[str, Sequence[Event]]):
 
 def results_text(results: Results) -> str:
     """Return `results.json` as text, the same bytes for the same results."""
-    return json.dumps(results.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n"
+    return "".join(results_parts(results))
+
+
+def results_parts(results: Results) -> Iterator[str]:
+    """Yield `results.json` piece by piece: of many thousands of trials the whole would fill much memory."""
+    yield "{"
+    for number, name in enumerate(Results.model_fields):
+        yield f'{"," if number else ""}\n "{name}": '
+        if name in ("trials", "control_trials"):
+            yield from _trials_text(getattr(results, name))
+        else:
+            yield _indented(results.model_dump(mode="json", include={name})[name], 1)
+    yield "\n}\n"
+
+
+def _trials_text(trials: Sequence[Trial]) -> Iterator[str]:
+    for number, trial in enumerate(trials):
+        yield f"{',' if number else '['}\n  {_indented(trial.model_dump(mode='json'), 2)}"
+    yield "\n ]" if trials else "[]"
+
+
+def _indented(value: Any, depth: int) -> str:
+    """Return a JSON value as it stands in a document, that many levels deep; a line break is never part of a text."""
+    return json.dumps(value, ensure_ascii=False, indent=1).replace("\n", "\n" + " " * depth)
 
 
 def load_results(path: Path) -> Results:

@@ -162,8 +162,7 @@ class ScenarioItem(pytest.Function):
         scenario = spec.loaded.scenario
         marks = [scenario.kind.value, f"tier_{scenario.tier.value}", f"family_{scenario.family.value}"]
         for mark in (*marks, f"incident_{scenario.incident.replace('-', '_')}", f"arm_{spec.arm.value}"):
-            self.config.stash[state.MARKS](mark)
-            self.add_marker(mark)
+            self.add_marker(self.config.stash[state.MARKS](mark))
         if scenario.from_level.rank > lab.level.rank:
             lab.above_level.add(str(self.path))
             reason = f"{scenario.id} needs {scenario.from_level.value}; the session tests {lab.level.value}"
@@ -320,7 +319,7 @@ def in_shard(name: str, shard: tuple[int, int] | None) -> bool:
 
 
 def census(lab: Lab, items: Iterable[pytest.Item]) -> dict[str, Any]:
-    """Return what this process selected and how large the corpus is, as plain JSON."""
+    """Return what this process selected, as `items` (see `selected`), and how large the corpus is, as plain JSON."""
     own = [item for item in items if isinstance(item, ScenarioItem)]
     beside = {name for folder in {item.path.parent for item in own} for name in corpus_of(folder)}
     files = tuple(sorted(beside | set(lab.ids.values()))) if own else ()
@@ -329,7 +328,12 @@ def census(lab: Lab, items: Iterable[pytest.Item]) -> dict[str, Any]:
         "corpus": len(set(files) - lab.above_level),
         "corpus_digest": corpus_digest(files) if files else "",
         "repeat": lab.settings.repeat,
-        "selected": [item.skeleton().model_dump(mode="json") for item in wanted],
+        "items": wanted,
         "digests": {item.spec.loaded.scenario.id: item.spec.loaded.digest for item in own},
         "variants": {item.spec.loaded.scenario.id: list(item.spec.loaded.scenario.variants) for item in own},
     }
+
+
+def selected(items: Iterable[ScenarioItem]) -> Iterator[dict[str, Any]]:
+    """Yield the records of selected items before they ran, as plain JSON."""
+    return (item.skeleton().model_dump(mode="json") for item in items)

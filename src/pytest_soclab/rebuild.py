@@ -289,7 +289,7 @@ def merge_folders(folders: Sequence[Path], out: Path) -> Results:
         for trial in shard.trials:
             if trial.root_hash:
                 written.append(trial.model_dump(mode="json"), transcripts.get(trial.id, []))
-    written.write(artifacts.RESULTS, artifacts.results_text(results))
+    written.write(artifacts.RESULTS, artifacts.results_parts(results))
     if written.trouble:
         raise ArtifactError(written.trouble)
     write_report(out, results)

@@ -44,7 +44,7 @@ class Recorder:
 
     def add(self, payload: Mapping[str, Any], seconds: float) -> None:
         """Take in one finished trial and write it down; of a trial that was run again, the worst attempt stays."""
-        trial = Trial.model_validate_json(_json(payload["trial"]))
+        trial = Trial.model_validate(payload["trial"])
         earlier = self.facts.trials.get(trial.id)
         if earlier is not None and _badness(earlier) <= _badness(trial):
             return
@@ -75,9 +75,14 @@ class Recorder:
         if census.get("policy") and facts.policy is None:
             facts.policy = PolicyInfo.model_validate_json(_json(census["policy"]))
         facts.policy_changed = facts.policy_changed or str(census.get("policy_changed", ""))
-        self.skeletons.update({item["id"]: item for item in census["selected"]})
+        self.skeletons.update({item["id"]: self._needed(item) for item in census["selected"]})
         facts.selected = len({item["scenario"] for item in self.skeletons.values()})
         facts.known_selected |= frozenset(census.get("known_answer", ()))
+
+    def _needed(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what is needed of a selected trial's record: all of it only where the trial did not end."""
+        ended = item["id"] in self.facts.trials
+        return {name: item[name] for name in ("id", "scenario", "nodeid")} if ended else item
 
     def finish(self) -> Results:
         """Assemble the results, write every file and keep what fails the session."""
@@ -91,7 +96,7 @@ class Recorder:
         self.failures = [] if self.settings.report_only else failures(results, self.settings)
         if self.facts.policy_changed:
             self.failures.append(f"policy_changed: {self.facts.policy_changed}")
-        self.artifacts.write(artifacts.RESULTS, artifacts.results_text(results))
+        self.artifacts.write(artifacts.RESULTS, artifacts.results_parts(results))
         text = summary.render(results, self._previous())
         self.artifacts.write(artifacts.SUMMARY, text)
         self._write_report(results)

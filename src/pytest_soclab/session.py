@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_soclab import resources, state
-from pytest_soclab.collection import ScenarioFile, ScenarioItem, census, in_shard, lost, unfinished
+from pytest_soclab.collection import ScenarioFile, ScenarioItem, census, in_shard, lost, selected, unfinished
 from pytest_soclab.errors import SoclabError
 from pytest_soclab.lab import Extensions, Lab
 from pytest_soclab.recorder import Recorder, ensure, red_trials
@@ -61,12 +61,15 @@ def activate(config: pytest.Config) -> None:
             made.append(_usage(lambda: _lab(config, settings)))
         return made[0]
 
-    marks = {line.partition(":")[0] for line in state.MARKERS}
+    known = {line.partition(":")[0] for line in state.MARKERS}
+    marks: dict[str, pytest.MarkDecorator] = {}
 
-    def mark(name: str) -> None:
+    def mark(name: str) -> pytest.MarkDecorator:
         if name not in marks:
-            marks.add(name)
-            config.addinivalue_line("markers", f"{name}: set by pytest-soclab from the scenario's file")
+            if name not in known:
+                config.addinivalue_line("markers", f"{name}: set by pytest-soclab from the scenario's file")
+            marks[name] = getattr(pytest.mark, name)
+        return marks[name]
 
     config.pluginmanager.register(Reports(config), "soclab-reports")
     config.stash[state.LAB] = lab
@@ -220,7 +223,8 @@ def _collection_error(report: pytest.CollectReport) -> str:
 def finish_worker(config: pytest.Config) -> None:
     """Send what this worker knows to the process that aggregates."""
     if state.CENSUS in config.stash:
-        config.workeroutput["soclab"] = _census(config)  # type: ignore[attr-defined]  # pytest-xdist adds it
+        known = _census(config)
+        config.workeroutput["soclab"] = {**known, "selected": list(known["selected"])}  # type: ignore[attr-defined]  # pytest-xdist adds it
 
 
 def _census(config: pytest.Config) -> dict[str, Any]:
@@ -228,7 +232,9 @@ def _census(config: pytest.Config) -> dict[str, Any]:
     info = lab.policy_info()
     own = config.stash[state.CENSUS]
     policy = info.model_dump(mode="json") if info else None
-    return {**own, "policy": policy, "policy_changed": lab.policy_change()}
+    rest = {name: value for name, value in own.items() if name != "items"}
+    records = selected(own["items"])  # made at the end and one by one: many thousands fill much memory
+    return {**rest, "selected": records, "policy": policy, "policy_changed": lab.policy_change()}
 
 
 def expect(config: pytest.Config, nodeids: list[str]) -> None:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 LAB: pytest.StashKey[Callable[[], Lab]] = pytest.StashKey()
 """Returns the process's lab, made at the first call."""
-MARKS: pytest.StashKey[Callable[[str], None]] = pytest.StashKey()
-"""Registers a mark once."""
+MARKS: pytest.StashKey[Callable[[str], pytest.MarkDecorator]] = pytest.StashKey()
+"""Returns a mark, registered and made at the first call."""
 RECORDER: pytest.StashKey[Recorder] = pytest.StashKey()
 """Present once a scenario or a known-answer option appears."""
 CENSUS: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
