@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import queue
 import re
 import threading
@@ -438,7 +439,7 @@ def test_sabotage_of_the_channel_is_seen(bench, monkeypatch):
         red(check_mutation_of_results, bench)
     with monkeypatch.context() as patch:
         patch.setattr(conduct_module, "_own", lambda case: case)
-        shared = bench.unit().case().tools
+        shared = copy.deepcopy(bench.unit().case().tools)  # the registry's own schemas outlive this test
         patch.setattr(trial, "tool_specs", lambda _: shared)
         red(check_mutation_of_the_case, bench)
 

@@ -55,7 +55,7 @@ def test_a_quote_is_one_short_line() -> None:
 def test_the_nearest_name_comes_first_and_then_all() -> None:
     assert nearest("teir", ["title", "tier", "tier"]) == "did you mean 'tier'? valid: tier, title"
     assert nearest("zzz", ["b", "a"]) == "valid: a, b"
-    assert nearest("", []) == "valid: "
+    assert nearest("", []) == "no name is valid here"
 
 
 @pytest.mark.parametrize(
