@@ -191,6 +191,8 @@ class ScenarioItem(pytest.Function):
         outcome = run(setup)
         trial = self.trial_of(outcome, witness, identity.kind)
         self.record = _payload(self, trial, outcome, identity, agent)
+        if isinstance(door, Gateway):
+            self.record["policy"] = door.engine.source.digest
         if identity.kind == "live" and isinstance(door, Gateway):
             self.record["control"] = self._control_trial(door.engine, witness)
         self.user_properties.extend(junit.properties(trial))

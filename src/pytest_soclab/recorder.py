@@ -36,6 +36,8 @@ class Recorder:
         self.artifacts = Artifacts(config.invocation_params.dir / settings.artifacts)
         self.started, self.start = clock.wall_time(), clock.monotonic()
         self.seconds: dict[str, float] = {}
+        self.policies: set[str] = set()
+        """Digests of the policies that decided in trials."""
         self.expected: set[str] = set()
         """Node ids that workers are to run."""
         self.skeletons: dict[str, Mapping[str, Any]] = {}
@@ -56,6 +58,8 @@ class Recorder:
             self.facts.agents.append(dict(payload["agent"]))
         if payload.get("control"):
             self.facts.control_trials[trial.id] = Trial.model_validate_json(_json(payload["control"]))
+        if payload.get("policy"):
+            self.policies.add(payload["policy"])
         self.seconds[trial.id] = round(seconds, 6)
         self.artifacts.append(payload["trial"], payload["events"])
         self.config.hook.pytest_soclab_trial(trial=payload["trial"])
@@ -89,6 +93,7 @@ class Recorder:
         from pytest_soclab.report import summary
 
         self._note_unfinished()
+        self._note_other_policies()
         if self.facts.known_answer is not None and not (self.facts.trials or self.facts.errors):
             self.facts.mode = "known-answer"
         results = results_of(self.facts, self.profile, self.profile_digest, self._timing())
@@ -103,6 +108,14 @@ class Recorder:
         self._job_summary(text)
         self._sarif(results)
         return results
+
+    def _note_other_policies(self) -> None:
+        """A conftest that puts another engine in place measures another policy than the one that the results name."""
+        own = self.facts.policy.digest if self.facts.policy else ""
+        if own and self.policies - {own}:
+            other = ", ".join(sorted(digest[:12] for digest in self.policies - {own}))
+            remedy = "use --soclab-policies instead of overriding soclab_policy"
+            self.facts.policy_changed = f"trials were decided by policy {other}, the session's is {own[:12]}; {remedy}"
 
     def _note_unfinished(self) -> None:
         """List what was selected and never ended as inconclusive."""

@@ -180,14 +180,14 @@ def test_an_artifacts_folder_that_cannot_be_made_costs_one_line(corpus: Corpus) 
 def test_a_full_disk_costs_one_line(corpus: Corpus, monkeypatch: pytest.MonkeyPatch, good: bool) -> None:
     if not good:
         corpus.attack.write_text(ATTACK.replace("stopped_by: protected_asset", "stopped_by: other_reason"))
-    write = Path.write_text
+    opened = Path.open
 
-    def full(self: Path, text: str, *args: object, **kwargs: object) -> int:
+    def full(self: Path, *args: object, **kwargs: object) -> object:
         if ".part" in self.name:
             raise OSError(28, "No space left on device", str(self))
-        return write(self, text, *args, **kwargs)  # type: ignore[arg-type]
+        return opened(self, *args, **kwargs)  # type: ignore[call-overload]
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "open", full)
     result = corpus.run()
     assert result.ret == (0 if good else 1)
     result.stdout.fnmatch_lines(["cannot write *No space left on device*"])

@@ -94,3 +94,25 @@ def test_a_control_that_was_not_proposed_is_inconclusive(corpus: Corpus) -> None
     result = corpus.run("-k", "BEN")
     result.assert_outcomes(failed=1, deselected=2)
     result.stdout.fnmatch_lines(["*identity.disable_account was never proposed as the scenario lists it*"])
+
+
+OTHER_POLICY = """
+import pytest
+from pytest_soclab.policy.embedded import EmbeddedEngine
+from pytest_soclab.policy.load import load_policy
+from pathlib import Path
+
+@pytest.fixture
+def soclab_policy():
+    return EmbeddedEngine(load_policy(Path("policy")))
+"""
+
+
+def test_another_policy_behind_the_sessions_back_issues_no_level(corpus: Corpus) -> None:
+    corpus.policy(without="call_budget")
+    corpus.pytester.makeconftest(OTHER_POLICY)
+    result = corpus.run()
+    assert result.ret == 1
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["*policy_changed: trials were decided by policy *"])
+    assert corpus.results()["level"]["recommended"] is None
