@@ -16,8 +16,7 @@ from pathlib import Path
 from statistics import median
 
 from common import folder, pytest_command, row, run
-
-from pytest_soclab import resources
+from scenario_load import SCENARIO
 
 SMALL, LARGE = 40, 240
 
@@ -107,9 +106,6 @@ def pytest_collect_file(file_path, parent):
         return File.from_parent(parent, path=file_path)
 """
 
-SCENARIO = "ATK-001"
-"""A bundled attack with three calls: two that read and one that changes an account."""
-
 
 def sample(place: Path, python: str, count: int) -> float:
     """Return the processor seconds of that many samples of inspect_ai."""
@@ -118,10 +114,11 @@ def sample(place: Path, python: str, count: int) -> float:
 
 
 def trials(place: Path, count: int) -> float:
-    """Return the processor seconds of that many trials of one scenario, its report included."""
-    file = next(path for path in resources.scenarios().rglob(f"{SCENARIO}*.yaml"))
-    words = ("-q", "-k", "plain", f"--soclab-repeat={count}", f"--soclab-artifacts={place / 'artifacts'}", str(file))
-    return run(pytest_command("-p", "no:cacheprovider", *words), place).cpu
+    """Return the processor seconds of that many trials of an attack with two reads and one change, report included."""
+    plain, _, rest = SCENARIO.partition("  german:")
+    (place / "ATK-001.yaml").write_text(f"{plain}agent:{rest.partition('agent:')[2]}", encoding="utf-8")
+    words = (f"--soclab-repeat={count}", f"--soclab-artifacts={place / 'artifacts'}", "ATK-001.yaml")
+    return run(pytest_command("-q", "-p", "no:cacheprovider", *words), place).cpu
 
 
 def bare(place: Path, count: int) -> float:
