@@ -40,6 +40,7 @@ def _no_float(text: str) -> float:
 
 
 _WRITER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+_LINE_WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _PLAIN_READER = json.JSONDecoder(parse_int=_whole, parse_float=_no_float)
 _BEYOND_16_BITS = re.compile("[\U00010000-\U0010ffff]")
 
@@ -167,4 +168,4 @@ def _event_fault(seq: int, event: Mapping[str, Any], prev: str) -> ChainFault | 
 
 def to_jsonl(events: Iterable[Mapping[str, Any]]) -> str:
     """Return a transcript as one JSON object a line, keys in canonical order and `hash` last."""
-    return "".join(json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n" for event in events)
+    return "".join([_LINE_WRITER.encode(event) + "\n" for event in events])

@@ -123,10 +123,18 @@ def redact(value: Any, secrets: Mapping[str, str]) -> Any:
 def _may_hold(value: Any, marks: Sequence[tuple[str, str]]) -> bool:
     """Tell whether any of the secrets can stand in a text of a JSON value: JSON escapes each character by itself."""
     try:
-        whole = json.dumps(value, ensure_ascii=False)
+        whole = _WRITER.encode(value)
     except (TypeError, ValueError, RecursionError):  # no plain JSON
         return True
-    return any(json.dumps(secret, ensure_ascii=False)[1:-1] in whole for _, secret in marks)
+    return any(_escaped(secret) in whole for _, secret in marks)
+
+
+_WRITER = json.JSONEncoder(ensure_ascii=False)
+
+
+@lru_cache(maxsize=1024)
+def _escaped(text: str) -> str:
+    return _WRITER.encode(text)[1:-1]
 
 
 def _redacted(value: Any, marks: Sequence[tuple[str, str]]) -> Any:

@@ -23,6 +23,7 @@ MAX_ITEMS = 64
 MAX_SIZE = 65_536
 _MAX_NAME = 128
 _MAX_NESTING = 64  # levels that are read at all; beyond `MAX_DEPTH` a call is denied, beyond this it is unreadable
+_WRITER = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
 _LOGGED = 512  # characters of an unreadable argument that the ledger keeps
 
 
@@ -79,7 +80,7 @@ def _plain(arguments: Any) -> tuple[dict[str, Any], str]:
     try:
         if not isinstance(arguments, Mapping):
             return {"unreadable": _shown(arguments)}, f"arguments are a {type(arguments).__name__}, expected an object"
-        text = json.dumps(dict(arguments), allow_nan=False, ensure_ascii=False)
+        text = _WRITER.encode(dict(arguments))
         text.encode()  # a lone surrogate is no UTF-8
         if len(text) > MAX_SIZE:
             raise ValueError(f"{len(text)} characters, at most {MAX_SIZE}")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from pytest_soclab.ledger import Event
 from pytest_soclab.record import Trial
-from pytest_soclab.report.timeline import Line, Quoted, Step, steps
+from pytest_soclab.report.timeline import Line, Quoted, Step, Texts, steps
 
 _LENGTHS = (1200, 600, 300, 160, 80, 40)
 
@@ -19,8 +19,9 @@ def timeline(trial: Trial, events: Sequence[Event], budget: int) -> str:
     """Return the trial's steps as list items of at most about `budget` bytes, with the longest texts that fit."""
     items: list[str] = []
     made: list[Step] = []
+    texts: Texts = {}
     for longest in [length for length in _LENGTHS if length <= max(budget // 2, _LENGTHS[-1])]:
-        made = steps(events, trial.payload, trial.decisive, longest)
+        made = steps(events, trial.payload, trial.decisive, longest, texts)
         items = [_item(step) for step in made]
         if sum(len(item.encode()) for item in items) <= budget:
             return "".join(items)

@@ -49,9 +49,20 @@ class Step:
     decisive: bool = False
 
 
-def steps(events: Sequence[Event], payload: Sequence[str], decisive: Sequence[int], longest: int) -> list[Step]:
+Texts = dict[int, tuple[Any, str]]
+"""JSON values with their texts, by the value's identity: whoever clips one transcript several ways passes it again."""
+
+
+def steps(
+    events: Sequence[Event],
+    payload: Sequence[str],
+    decisive: Sequence[int],
+    longest: int,
+    texts: Texts | None = None,
+) -> list[Step]:
     """Return a transcript's steps in order; no text is longer than `longest` characters, the payload's window apart."""
-    story = _Story(_number(events[0].get("at")) if events else 0, _Reader([p for p in payload if p], longest))
+    reader = _Reader([p for p in payload if p], longest, {} if texts is None else texts)
+    story = _Story(_number(events[0].get("at")) if events else 0, reader)
     for event in events:
         data = event.get("data")
         story.add(event, data if isinstance(data, Mapping) else {}, event.get("seq") in decisive)
@@ -126,18 +137,29 @@ def _list(data: Mapping[str, Any], key: str) -> str:
     return printable(", ".join(str(v)[:80] for v in value[:20])) if isinstance(value, list) else ""
 
 
+_WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 @dataclass(frozen=True, slots=True)
 class _Reader:
     """Clips texts, around the payload where they hold it."""
 
     payload: Sequence[str]
     longest: int
+    texts: Texts = field(default_factory=dict)
+
+    def _text(self, value: Any) -> str:
+        if isinstance(value, str):
+            return value
+        if id(value) not in self.texts:
+            self.texts[id(value)] = (value, _WRITER.encode(value))  # the value too, or its identity could come again
+        return self.texts[id(value)][1]
 
     def quote(self, value: Any) -> Quoted | None:
         """Return a value's text, clipped; None for nothing."""
         if value in (None, "", [], {}):
             return None
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        text = self._text(value)
         shown = printable(text[: self.longest])
         return Quoted(shown, left_out=max(0, len(text) - self.longest))
 
@@ -145,7 +167,7 @@ class _Reader:
         """Return what the agent was handed, with the payload marked where it stands in it."""
         if value in (None, "", [], {}):
             return None
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        text = self._text(value)
         for payload in self.payload:
             inside = payload if isinstance(value, str) else json.dumps(payload, ensure_ascii=False)[1:-1]
             at = text.find(inside)
