@@ -29,6 +29,9 @@ def red_page(red: Results) -> str:
     return page(red)
 
 
+SHOWN = "[...document.querySelectorAll('details.t')].filter(t => !t.closest('[hidden]'))"
+
+
 def shown_trials(opened: Opened) -> list[str]:
     return opened.page.eval_on_selector_all(
         "details.t", "all => all.filter(t => !t.closest('[hidden]')).map(t => t.id)"
@@ -97,12 +100,14 @@ def test_text_filter_reads_transcripts_too_and_needs_no_mouse(open_report: Open,
     opened.page.locator('#filters [data-filter="text"]').focus()
     opened.page.keyboard.type("SESS-44")
     expect(opened.page.locator("#shown")).not_to_be_empty()
+    # The page filters a moment after the last key; a busy machine types slower than that.
+    opened.page.wait_for_function(f"({SHOWN}).every(t => t.id.startsWith('ATK-002'))")
     assert {i[:7] for i in shown_trials(opened)} == {"ATK-002"}
     for _ in range(5):
         opened.page.keyboard.press("Tab")
     assert opened.page.evaluate("document.activeElement.id") == "reset"
     opened.page.keyboard.press("Enter")
-    assert len(shown_trials(opened)) == 38
+    opened.page.wait_for_function(f"({SHOWN}).length === 38")
 
 
 def test_keyboard_reaches_and_opens_a_trial(open_report: Open, red_page: str) -> None:
