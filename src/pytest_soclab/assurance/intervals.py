@@ -12,10 +12,10 @@ CONFIDENCE = 0.95
 
 @cache
 def _z() -> float:
-    """Return the two-sided normal quantile; `scipy.special` starts 0.4 s faster than `scipy.stats`."""
-    from scipy.special import ndtri
+    """Return the two-sided normal quantile; importing `scipy.special` for this one number would take 0.3 s."""
+    from statistics import NormalDist
 
-    return float(ndtri(0.5 + CONFIDENCE / 2))
+    return NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
 
 
 def wilson(k: int, n: int) -> tuple[float, float]:

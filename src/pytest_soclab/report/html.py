@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from pytest_soclab import resources
 from pytest_soclab.clock import rfc3339
@@ -109,7 +109,7 @@ def _clip(text: object, longest: int = _LONGEST) -> str:
 
 def _isolated(text: object, longest: int = _LONGEST) -> Markup:
     """Return foreign text that can neither reorder nor steer what stands around it."""
-    return Markup("<bdi>{}</bdi>").format(_clip(text, longest))
+    return Markup(f"<bdi>{escape(_clip(text, longest))}</bdi>")  # noqa: S704  escaped here
 
 
 class _Trials:

@@ -10,19 +10,18 @@ from collections.abc import Sequence
 
 from pytest_soclab.ledger import Event
 from pytest_soclab.record import Trial
-from pytest_soclab.report.timeline import Line, Quoted, Step, Texts, steps
+from pytest_soclab.report.timeline import Quoted, Step, Text, steps
 
 _LENGTHS = (1200, 600, 300, 160, 80, 40)
 
 
 def timeline(trial: Trial, events: Sequence[Event], budget: int) -> str:
     """Return the trial's steps as list items of at most about `budget` bytes, with the longest texts that fit."""
+    made = steps(events, trial.payload, trial.decisive)
+    parts = [_parts(step) for step in made]
     items: list[str] = []
-    made: list[Step] = []
-    texts: Texts = {}
     for longest in [length for length in _LENGTHS if length <= max(budget // 2, _LENGTHS[-1])]:
-        made = steps(events, trial.payload, trial.decisive, longest, texts)
-        items = [_item(step) for step in made]
+        items = [_item(pieces, longest) for pieces in parts]
         if sum(len(item.encode()) for item in items) <= budget:
             return "".join(items)
     return _elided(items, made, budget)
@@ -31,7 +30,7 @@ def timeline(trial: Trial, events: Sequence[Event], budget: int) -> str:
 def _elided(items: Sequence[str], made: Sequence[Step], budget: int) -> str:
     """Keep decisive steps and those that show the payload, then the others from the start, while the budget lasts."""
     urgent = [
-        i for i, step in enumerate(made) if step.decisive or any(q.quoted and q.quoted.marked for q in step.lines)
+        i for i, step in enumerate(made) if step.decisive or any(q.quoted and q.quoted.size for q in step.lines)
     ]
     kept: set[int] = set()
     used = 0
@@ -50,22 +49,27 @@ def text_node(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _item(step: Step) -> str:
+def _parts(step: Step) -> list[str | Text]:
+    """Return a step as markup and the texts between it, which are clipped for each length that is tried."""
     head = "<li class=d>" if step.decisive else "<li>"
     note = " decisive" if step.decisive else ""
     when = f"<small>{step.seconds // 60:d}:{step.seconds % 60:02d} #{step.seq}{note}</small>"
-    detail = f" {_quoted(step.detail)}" if step.detail else ""
-    return f"{head}<b>{text_node(step.title)}</b>{detail}{when}" + "".join(map(_line, step.lines))
+    parts: list[str | Text] = [f"{head}<b>{text_node(step.title)}</b>"]
+    parts += [" ", step.detail, when] if step.detail else [when]
+    for label, text, quoted, tone in step.lines:
+        words = f"{label} {text}" if label and text else label or text
+        parts.append(f"<p class={tone}>{text_node(words)}" if tone else f"<p>{text_node(words)}")
+        if quoted:
+            parts += [" ", quoted]
+    return parts
 
 
-def _line(line: Line) -> str:
-    head = f"<p class={line.tone}>" if line.tone else "<p>"
-    text = " ".join(part for part in (line.label, line.text) if part)
-    quoted = f" {_quoted(line.quoted)}" if line.quoted else ""
-    return f"{head}{text_node(text)}{quoted}"
+def _item(parts: Sequence[str | Text], longest: int) -> str:
+    return "".join([part if isinstance(part, str) else _quoted(part.clip(longest)) for part in parts])
 
 
 def _quoted(quoted: Quoted) -> str:
-    mark = f"<mark>{text_node(quoted.marked)}</mark>" if quoted.marked else ""
-    more = f" <i>… {quoted.left_out:,} more characters</i>" if quoted.left_out else ""
-    return f"<q>{text_node(quoted.before)}{mark}{text_node(quoted.after)}</q>{more}"
+    before, marked, after, left_out = quoted
+    mark = f"<mark>{text_node(marked)}</mark>{text_node(after)}" if marked else ""
+    more = f" <i>… {left_out:,} more characters</i>" if left_out else ""
+    return f"<q>{text_node(before)}{mark}</q>{more}"

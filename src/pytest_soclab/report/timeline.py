@@ -1,6 +1,6 @@
 """Turns a transcript into the steps that a reader follows: one for each call, one for everything beside.
 
-Pure and without markup: texts of others are clipped here, and escaped by the surface that shows them.
+Pure and without markup: texts of others are escaped by the surface that shows them.
 """
 
 from __future__ import annotations
@@ -8,14 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_soclab.errors import printable
 from pytest_soclab.ledger import Event
 
 
-@dataclass(frozen=True, slots=True)
-class Quoted:
+class Quoted(NamedTuple):
     """A clipped piece of foreign text: what stands before the payload, the payload, what stands after it."""
 
     before: str
@@ -25,13 +24,32 @@ class Quoted:
     """How many characters of the whole text are not shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Text(NamedTuple):
+    """A whole text of others; where the agent was handed the payload in it, its place."""
+
+    whole: str
+    at: int = -1
+    size: int = 0
+
+    def clip(self, longest: int) -> Quoted:
+        """Return at most `longest` characters of it, the payload's window apart."""
+        text, at, size = self
+        if at < 0:
+            return Quoted(printable(text[:longest]), "", "", max(0, len(text) - longest))
+        shown = min(size, max(longest, 320))
+        first, last = max(0, at - longest // 4), min(len(text), at + size + longest // 8)
+        after = text[at + size : last] if shown == size else ""
+        left_out = len(text) - (at - first) - shown - len(after)
+        before = ("… " if first else "") + printable(text[first:at])
+        return Quoted(before, printable(text[at : at + shown]), printable(after), left_out)
+
+
+class Line(NamedTuple):
     """One thing that happened within a step: our words, then, where there is one, a text of others."""
 
     label: str
     text: str = ""
-    quoted: Quoted | None = None
+    quoted: Text | None = None
     tone: str = ""
     """`bad` for a change that was made or an error, `stop` for whatever stopped the call, else empty."""
 
@@ -44,25 +62,14 @@ class Step:
     seconds: int
     """Simulated seconds since the trial started."""
     title: str
-    detail: Quoted | None = None
+    detail: Text | None = None
     lines: list[Line] = field(default_factory=list)
     decisive: bool = False
 
 
-Texts = dict[int, tuple[Any, str]]
-"""JSON values with their texts, by the value's identity: whoever clips one transcript several ways passes it again."""
-
-
-def steps(
-    events: Sequence[Event],
-    payload: Sequence[str],
-    decisive: Sequence[int],
-    longest: int,
-    texts: Texts | None = None,
-) -> list[Step]:
-    """Return a transcript's steps in order; no text is longer than `longest` characters, the payload's window apart."""
-    reader = _Reader([p for p in payload if p], longest, {} if texts is None else texts)
-    story = _Story(_number(events[0].get("at")) if events else 0, reader)
+def steps(events: Sequence[Event], payload: Sequence[str], decisive: Sequence[int]) -> list[Step]:
+    """Return a transcript's steps in order, their texts whole: the surface that shows them clips them."""
+    story = _Story(_number(events[0].get("at")) if events else 0, _Reader([p for p in payload if p]))
     for event in events:
         data = event.get("data")
         story.add(event, data if isinstance(data, Mapping) else {}, event.get("seq") in decisive)
@@ -75,15 +82,15 @@ _BARE = {"proposal": "proposed", "grant": "granted"}
 
 def told(event: Event, longest: int) -> str:
     """Return what one event says, in one line, its texts clipped."""
-    reader = _Reader((), longest)
     kind, data = str(event.get("type")), event.get("data")
-    parts = [_said(line) for line in _LINES.get(kind, _other)(data if isinstance(data, Mapping) else {}, reader)]
+    lines = _LINES.get(kind, _other)(data if isinstance(data, Mapping) else {}, _Reader(()))
+    parts = [_said(line, longest) for line in lines]
     text = "; ".join(part for part in parts if part) or _BARE.get(kind, kind.replace("_", " ")[:40])
     return text.replace("refused by approver: approver", "refused by the approver")
 
 
-def _said(line: Line) -> str:
-    quoted = line.quoted
+def _said(line: Line, longest: int) -> str:
+    quoted = line.quoted.clip(longest) if line.quoted else None
     shown = quoted.before + (f"… ({quoted.left_out:,} more characters)" if quoted.left_out else "") if quoted else ""
     return " ".join(part for part in (line.label, line.text, shown) if part)
 
@@ -117,7 +124,7 @@ class _Story:
         return step
 
 
-def _head(kind: str, data: Mapping[str, Any], reader: _Reader) -> tuple[str, Quoted | None]:
+def _head(kind: str, data: Mapping[str, Any], reader: _Reader) -> tuple[str, Text | None]:
     if kind in {"proposal", "recommendation"}:
         return _word(data, "tool"), reader.quote(data.get("arguments"))
     return kind.replace("_", " ")[:40], None
@@ -142,46 +149,27 @@ _WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Clips texts, around the payload where they hold it."""
+    """Turns values into texts and finds the payload in what the agent was handed."""
 
     payload: Sequence[str]
-    longest: int
-    texts: Texts = field(default_factory=dict)
 
-    def _text(self, value: Any) -> str:
-        if isinstance(value, str):
-            return value
-        if id(value) not in self.texts:
-            self.texts[id(value)] = (value, _WRITER.encode(value))  # the value too, or its identity could come again
-        return self.texts[id(value)][1]
-
-    def quote(self, value: Any) -> Quoted | None:
-        """Return a value's text, clipped; None for nothing."""
+    def quote(self, value: Any) -> Text | None:
+        """Return a value's text; None for nothing."""
         if value in (None, "", [], {}):
             return None
-        text = self._text(value)
-        shown = printable(text[: self.longest])
-        return Quoted(shown, left_out=max(0, len(text) - self.longest))
+        return Text(value if isinstance(value, str) else _WRITER.encode(value))
 
-    def read(self, value: Any) -> Quoted | None:
-        """Return what the agent was handed, with the payload marked where it stands in it."""
-        if value in (None, "", [], {}):
+    def read(self, value: Any) -> Text | None:
+        """Return what the agent was handed, with the place of the payload in it."""
+        text = self.quote(value)
+        if text is None:
             return None
-        text = self._text(value)
         for payload in self.payload:
             inside = payload if isinstance(value, str) else json.dumps(payload, ensure_ascii=False)[1:-1]
-            at = text.find(inside)
+            at = text.whole.find(inside)
             if at >= 0:
-                return self._around(text, at, len(inside))
-        return self.quote(value)
-
-    def _around(self, text: str, at: int, size: int) -> Quoted:
-        shown = min(size, max(self.longest, 320))
-        first, last = max(0, at - self.longest // 4), min(len(text), at + size + self.longest // 8)
-        after = text[at + size : last] if shown == size else ""
-        left_out = len(text) - (at - first) - shown - len(after)
-        before = ("… " if first else "") + printable(text[first:at])
-        return Quoted(before, printable(text[at : at + shown]), printable(after), left_out)
+                return Text(text.whole, at, len(inside))
+        return text
 
 
 def _started(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
