@@ -125,7 +125,7 @@ def one(lab: Lab, loaded: LoadedScenario, unit: trial.Unit, artifacts: Artifacts
     door: Any = TimedDoor(trial.guarded_door(state, lab.key, control), watch)
     outcome = trial.run(trial.Setup(unit, Arm.PROTECTED, agent, door, lab.key))
     record = skeleton(lab, spec, "x").model_copy(update={"root_hash": outcome.root_hash})
-    watch.over("files", artifacts.append, record.model_dump(mode="json"), outcome.events)
+    watch.over("files", artifacts.append, record.model_dump(mode="json"), outcome.transcript)
 
 
 def bare(source: PolicySource) -> Callable[[Mapping[str, Any]], object]:

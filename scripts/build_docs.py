@@ -202,9 +202,10 @@ def ini() -> str:
     return table(("ini value", "is the default of"), rows)
 
 
-def documented(module: Any) -> Iterator[tuple[ast.FunctionDef | ast.ClassDef, str]]:
-    """Yield the public functions and classes of a module with their docstrings, in the order of the source."""
-    for node in ast.parse(inspect.getsource(module)).body:
+def documented(source: Any) -> Iterator[tuple[ast.FunctionDef | ast.ClassDef, str]]:
+    """Yield the public functions and classes of a module or class with their docstrings, in the order of the source."""
+    tree = ast.parse(inspect.getsource(source))
+    for node in tree.body if inspect.ismodule(source) else tree.body[0].body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
             yield node, inspect.cleandoc(ast.get_docstring(node) or "")
 
@@ -212,8 +213,8 @@ def documented(module: Any) -> Iterator[tuple[ast.FunctionDef | ast.ClassDef, st
 def fixture_table() -> str:
     """List the fixtures."""
     rows = (
-        (code(node.name), says, ", ".join(code(a.arg) for a in node.args.args if a.arg != "request"))
-        for node, says in documented(fixtures)
+        (code(node.name), says, ", ".join(code(a.arg) for a in node.args.args if a.arg != "self"))
+        for node, says in documented(fixtures.Parts)
         if isinstance(node, ast.FunctionDef)
     )
     return table(("fixture", "what it is", "uses"), rows)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_soclab import ledger
 from pytest_soclab.errors import ArtifactError
 from pytest_soclab.ledger import Event
 from pytest_soclab.record import Results, Trial
@@ -32,9 +31,9 @@ class Artifacts:
         self.trouble = ""
         self._started = not fresh
 
-    def append(self, trial: Mapping[str, Any], events: Sequence[Event]) -> None:
-        """Write a finished trial's transcript and its line of `trials.jsonl`."""
-        self._attempt(lambda: self._append(trial, events))
+    def append(self, trial: Mapping[str, Any], transcript: str) -> None:
+        """Write a finished trial's transcript, where it has one, and its line of `trials.jsonl`."""
+        self._attempt(lambda: self._append(trial, transcript))
 
     def begin(self) -> None:
         """Take away what an earlier session left, so that nobody reads its report as this session's."""
@@ -76,9 +75,9 @@ class Artifacts:
                 old.unlink()
         self._started = True
 
-    def _append(self, trial: Mapping[str, Any], events: Sequence[Event]) -> None:
-        if events:
-            self._replace(f"{TRANSCRIPTS}/{trial['id']}.jsonl", ledger.to_jsonl(events))
+    def _append(self, trial: Mapping[str, Any], transcript: str) -> None:
+        if transcript:
+            self._replace(f"{TRANSCRIPTS}/{trial['id']}.jsonl", transcript)
         with (self.folder / TRIALS).open("a", encoding="utf-8") as file:
             file.write(json.dumps(trial, ensure_ascii=False, sort_keys=True) + "\n")
 
@@ -105,11 +104,21 @@ class TranscriptFolder(Mapping[str, Sequence[Event]]):
 
     def __getitem__(self, trial: str) -> Sequence[Event]:
         """Return a trial's events; KeyError where there is no transcript."""
+        lines = self._bytes(trial).split(b"\n")  # U+2028 within a text splits nothing
+        return [_event(line) for line in lines if line]
+
+    def _bytes(self, trial: str) -> bytes:
         try:
-            lines = (self._folder / f"{trial}.jsonl").read_bytes().split(b"\n")  # U+2028 within a text splits nothing
+            return (self._folder / f"{trial}.jsonl").read_bytes()
         except OSError:
             raise KeyError(trial) from None
-        return [_event(line) for line in lines if line]
+
+    def text(self, trial: str) -> str:
+        """Return a transcript as its file has it, an empty text where there is none."""
+        try:
+            return self._bytes(trial).decode("utf-8", "surrogatepass")
+        except KeyError:
+            return ""
 
     def __iter__(self) -> Iterator[str]:
         """Yield the ids of the trials that have a transcript, sorted."""

@@ -144,10 +144,9 @@ def _item(parent: ScenarioFile, lab: Lab, spec: Spec, fixtures: Any) -> Scenario
     return item
 
 
-def scenario_trial(request: pytest.FixtureRequest, soclab_agent: Any, soclab_gateway: Any) -> None:
+def scenario_trial(soclab_agent: Any, soclab_gateway: Any) -> None:
     """Run one trial; every part is a fixture that a conftest may override, those of the gateway too."""
-    item: ScenarioItem = request.node
-    item.perform(soclab_agent, soclab_gateway)
+    raise NotImplementedError  # each item puts its own `perform` in this place, which has the same parameters
 
 
 class ScenarioItem(pytest.Function):
@@ -156,6 +155,7 @@ class ScenarioItem(pytest.Function):
     def __init__(self, *, lab: Lab, spec: Spec, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         state.settle_id(self)
+        self.obj = self.perform
         self.lab = lab
         self.spec = spec
         self.record: dict[str, Any] | None = None
@@ -182,8 +182,22 @@ class ScenarioItem(pytest.Function):
         """The place that reports print."""
         return self.spec.loaded.shown, 0, self.name
 
-    def perform(self, agent: Any, door: Any) -> None:
+    def setup(self) -> None:
+        """Have the fixtures make the parts of this trial."""
+        self._parts().running = self
+        super().setup()
+
+    def teardown(self) -> None:
+        """Leave the fixtures to the next trial."""
+        super().teardown()
+        self._parts().running = None
+
+    def _parts(self) -> Any:
+        return self.config.pluginmanager.get_plugin(state.PARTS)
+
+    def perform(self, soclab_agent: Any, soclab_gateway: Any) -> None:
         """Run the trial, keep its record, and fail, pass or xfail as the arm demands."""
+        agent, door = soclab_agent, soclab_gateway
         self.record = None  # of an earlier attempt
         witness = self.lab.witness(self.unit)
         setup = Setup(self.unit, self.spec.arm, agent, door, self.lab.key, self.lab.settings.timeout)
@@ -258,7 +272,7 @@ def _payload(item: ScenarioItem, trial: Trial, outcome: Outcome, identity: Ident
     """Return what travels on the report: plain JSON, so that workers need no shared file."""
     return {
         "trial": trial.model_dump(mode="json"),
-        "events": list(outcome.events),
+        "transcript": outcome.transcript,
         "agent": {
             "name": identity.name,
             "model": identity.model or None,
@@ -271,7 +285,7 @@ def _payload(item: ScenarioItem, trial: Trial, outcome: Outcome, identity: Ident
 
 def unfinished(item: ScenarioItem, cause: str) -> dict[str, Any]:
     """Return the payload of an item that did not come to a verdict."""
-    return {"trial": item.skeleton(cause).model_dump(mode="json"), "events": [], "agent": None,
+    return {"trial": item.skeleton(cause).model_dump(mode="json"), "transcript": "", "agent": None,
             "digest": item.spec.loaded.digest}  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,7 +40,6 @@ def _no_float(text: str) -> float:
 
 
 _WRITER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
-_LINE_WRITER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _PLAIN_READER = json.JSONDecoder(parse_int=_whole, parse_float=_no_float)
 _BEYOND_16_BITS = re.compile("[\U00010000-\U0010ffff]")
 
@@ -55,7 +54,7 @@ def _quickly(value: Any) -> tuple[bytes, Any] | None:
     """
     try:
         text = _WRITER.encode(value)
-        copy = _PLAIN_READER.decode(text)
+        copy, _ = _PLAIN_READER.raw_decode(text)
         if copy == value and (text.isascii() or not _BEYOND_16_BITS.search(text)):
             return text.encode(), copy
     except (_OtherForm, TypeError, ValueError, RecursionError):
@@ -98,6 +97,8 @@ class Ledger:
     """An append-only list of chained events."""
 
     events: list[Event] = field(default_factory=list)
+    _lines: list[str] = field(default_factory=list, repr=False)
+    """The forms that were hashed, with their hash: what is written down is never encoded a second time."""
 
     def append(self, kind: str, at: int, data: Mapping[str, Any]) -> Event:
         """Chain one event of `kind` at simulated time `at` (seconds since the epoch) and return it.
@@ -110,9 +111,14 @@ class Ledger:
         """
         body: Any = {"seq": len(self.events), "type": kind, "at": at, "data": data, "prev": self.root_hash}
         form, event = _chained(body)
-        event["hash"] = hashlib.sha256(form).hexdigest()
+        event["hash"] = hashed = hashlib.sha256(form).hexdigest()
         self.events.append(event)
+        self._lines.append(f'{form[:-1].decode()},"hash":"{hashed}"}}\n')
         return event
+
+    def text(self) -> str:
+        """Return the transcript as one JSON object a line, keys in canonical order and `hash` last."""
+        return "".join(self._lines)
 
     @property
     def root_hash(self) -> str:
@@ -164,8 +170,3 @@ def _event_fault(seq: int, event: Mapping[str, Any], prev: str) -> ChainFault | 
     if event.get("hash") != actual:
         return ChainFault(seq, f"hash {str(event.get('hash'))[:12]}…", f"{actual[:12]}…")
     return None
-
-
-def to_jsonl(events: Iterable[Mapping[str, Any]]) -> str:
-    """Return a transcript as one JSON object a line, keys in canonical order and `hash` last."""
-    return "".join([_LINE_WRITER.encode(event) + "\n" for event in events])

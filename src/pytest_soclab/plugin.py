@@ -21,7 +21,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the fixtures, and let `--soclab-bundled` and a known-answer baseline name what is collected."""
-    config.pluginmanager.register(fixtures, "soclab-fixtures")
+    config.pluginmanager.register(fixtures.Parts(), state.PARTS)
     config.pluginmanager.register(listener.Listener(config), "soclab-listener")
     config.getini("markers").extend(state.MARKERS)
     if options.any_given(config):

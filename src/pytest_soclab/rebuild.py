@@ -288,7 +288,7 @@ def merge_folders(folders: Sequence[Path], out: Path) -> Results:
         transcripts = TranscriptFolder(folder)
         for trial in shard.trials:
             if trial.root_hash:
-                written.append(trial.model_dump(mode="json"), transcripts.get(trial.id, []))
+                written.append(trial.model_dump(mode="json"), transcripts.text(trial.id))
     written.write(artifacts.RESULTS, artifacts.results_parts(results))
     if written.trouble:
         raise ArtifactError(written.trouble)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import platform
 import socket
@@ -61,7 +62,7 @@ class Recorder:
         if payload.get("policy"):
             self.policies.add(payload["policy"])
         self.seconds[trial.id] = round(seconds, 6)
-        self.artifacts.append(payload["trial"], payload["events"])
+        self.artifacts.append(payload["trial"], payload["transcript"])
         self.config.hook.pytest_soclab_trial(trial=payload["trial"])
 
     def add_collection_error(self, text: str) -> None:
@@ -125,9 +126,14 @@ class Recorder:
     def _write_report(self, results: Results) -> None:
         from pytest_soclab.report import html
 
-        if not self.artifacts.trouble:
+        if self.artifacts.trouble:
+            return
+        gc.freeze()  # the page is made of many small parts; looking through the session's objects for each is in vain
+        try:
             page = html.render(results, TranscriptFolder(self.artifacts.folder))
-            self.artifacts.write(artifacts.REPORT, page)
+        finally:
+            gc.unfreeze()
+        self.artifacts.write(artifacts.REPORT, page)
 
     def _previous(self) -> Results | None:
         if not self.settings.previous:

@@ -167,16 +167,16 @@ def _script_step(step: Any, fields: Mapping[str, str], case: str) -> ScriptStep:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A finished trial: its transcript, verdict, whether the item passes, and the gates that the transcript breaks."""
+    """A finished trial: its transcript as events and as text, the verdict, whether the item passes, broken gates."""
 
     trial: str
     events: Sequence[Event]
+    transcript: str
     root_hash: str
     judgement: Judgement
     passed: bool
     cause: str
     breaches: tuple[str, ...] = ()
-    breach_sentence: str = ""
 
 
 @dataclass(slots=True)
@@ -298,7 +298,8 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     passed, cause = judge.expectation(judgement, setup.arm, scripted, scenario.stopped_by)
     broken = judge.breaches(state.ledger.events) if setup.arm is Arm.PROTECTED else ()
     state.log("trial_ended", {"cause": conducted.cause, **sealed(judgement, broken)})
-    return Outcome(state.trial, state.ledger.events, state.ledger.root_hash, judgement, passed, cause, broken)
+    log = state.ledger
+    return Outcome(state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken)
 
 
 def sealed(judgement: Judgement, broken: Sequence[str]) -> dict[str, Any]:

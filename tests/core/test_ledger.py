@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pytest_soclab import ledger
-from pytest_soclab.ledger import GENESIS, Ledger, digest, to_jsonl, verify
+from pytest_soclab.ledger import GENESIS, Ledger, digest, verify
 
 from .support import red
 
@@ -81,7 +81,7 @@ def test_an_event_has_the_canonical_form_that_the_library_defines(value):
 def test_a_chain_verifies_and_survives_its_file(steps):
     made = chain(steps)
     assert verify(made.events, made.root_hash) is None
-    stored = [json.loads(line) for line in to_jsonl(made.events).split("\n")[:-1]]
+    stored = [json.loads(line) for line in made.text().split("\n")[:-1]]
     assert verify(stored, made.root_hash) is None
 
 
@@ -169,8 +169,10 @@ KEYED = st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_si
 @given(KEYED)
 def test_hashes_are_over_the_canonical_form_of_rfc_8785(data):
     assert digest(data) == hashlib.sha256(rfc8785.dumps(data)).hexdigest()
-    event = Ledger().append("x", 0, data)
-    assert json.loads(to_jsonl([event])) == event
+    made = Ledger()
+    event = made.append("x", 0, data)
+    assert json.loads(made.text()) == event
+    assert list(json.loads(made.text())) == [*sorted(event.keys() - {"hash"}), "hash"]
     body = {key: value for key, value in event.items() if key != "hash"}
     assert event["hash"] == hashlib.sha256(rfc8785.dumps(body)).hexdigest()
 

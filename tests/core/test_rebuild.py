@@ -36,7 +36,7 @@ def folder(bench, tmp_path):
         trial = make_trial(number, kind, root_hash=outcome.root_hash, id=f"trial-{number + 1}", **own)
         events = rechain(outcome.events, trial.id)
         trial = trial.model_copy(update={"root_hash": events[-1]["hash"]})
-        out.append(trial.model_dump(mode="json"), events)
+        out.append(trial.model_dump(mode="json"), "".join(f"{json.dumps(event)}\n" for event in events))
         trials[trial.id] = trial
     facts = Facts("protected", Level.L4, ("pytest",), trials, corpus=2, selected=2)
     out.write(artifacts.RESULTS, artifacts.results_text(results_of(facts, PROFILE, DIGEST, TIMING)))

@@ -189,7 +189,10 @@ def _input(document: Mapping[str, Any]) -> Any:
 
 
 class _Filler:
-    """Pushes a JSON value on an engine's input, each string in its escaped form (as data and literals have it)."""
+    """Pushes a JSON value on an engine's input, each string in its escaped form (as data and literals have it).
+
+    A question has some two hundred values, so the loop over an object's items tells the frequent kinds apart itself.
+    """
 
     def __init__(self, library: Any, into: Any) -> None:
         self._into = into
@@ -207,49 +210,69 @@ class _Filler:
         Raises:
             PolicyUnavailable: when it is nothing that engines decide on reliably.
         """
+        if self._put(value, depth):
+            raise PolicyUnavailable("the engine did not take the input")
+
+    def _put(self, value: Any, depth: int) -> Any:
+        """Push one value and return the engine's status, zero where it took everything."""
         kind = type(value)
         if kind is str:
-            status = self._string(self._into, _text(value))
-        elif kind is bool:
-            status = self._boolean(self._into, value)
-        elif kind is int and -MAX_INTEGER <= value <= MAX_INTEGER:
-            status = self._integer(self._into, value)
-        elif kind is dict and depth:
-            status = self._put_object(value, depth - 1)
-        elif kind is list and depth:
-            status = self._put_array(value, depth - 1)
-        elif value is None:
-            status = self._null(self._into)
-        elif kind is float and math.isfinite(value):
-            status = self._float(self._into, value)
-        else:
-            found = f"more than {_MAX_DEPTH} levels" if kind in (dict, list) else quote(value)
-            raise PolicyUnavailable(f"the input holds {found}, on which no engine decides reliably")
-        if status:
-            raise PolicyUnavailable(f"the engine did not take the input (status {status})")
+            return self._string(self._into, _text(value))
+        if kind is bool:
+            return self._boolean(self._into, value)
+        if kind is int and -MAX_INTEGER <= value <= MAX_INTEGER:
+            return self._integer(self._into, value)
+        if kind is dict and depth:
+            return self._put_object(value, depth - 1)
+        if kind is list and depth:
+            return self._put_array(value, depth - 1)
+        return self._put_rare(value)
+
+    def _put_rare(self, value: Any) -> Any:
+        if value is None:
+            return self._null(self._into)
+        if type(value) is float and math.isfinite(value):
+            return self._float(self._into, value)
+        found = f"more than {_MAX_DEPTH} levels" if type(value) in (dict, list) else quote(value)
+        raise PolicyUnavailable(f"the input holds {found}, on which no engine decides reliably")
 
     def _put_object(self, value: Mapping[str, Any], depth: int) -> Any:
+        into, string, boolean, end = self._into, self._string, self._boolean, self._item
+        status = 0
         for key, item in value.items():
             if type(key) is not str:
                 raise PolicyUnavailable(f"the input holds {quote((key,))}, on which no engine decides reliably")
-            if self._string(self._into, _key(key)):
-                raise PolicyUnavailable("the engine did not take the input")
-            self.put(item, depth)
-            self._item(self._into)
-        return self._object(self._into, len(value))
+            status |= string(into, _text(key))
+            kind = type(item)
+            if kind is str:
+                status |= string(into, _text(item))
+            elif kind is bool:
+                status |= boolean(into, item)
+            else:
+                status |= self._put(item, depth)
+            status |= end(into)
+        return status | self._object(into, len(value))
 
     def _put_array(self, value: list[Any], depth: int) -> Any:
+        status = 0
         for item in value:
-            self.put(item, depth)
-        return self._array(self._into, len(value))
-
-
-@lru_cache(maxsize=1024)
-def _key(value: str) -> bytes:
-    return _text(value)
+            status |= self._put(item, depth)
+        return status | self._array(self._into, len(value))
 
 
 def _text(value: str) -> bytes:
+    return _short(value) if len(value) <= _SHORT else _escaped(value)
+
+
+_SHORT = 64  # characters of a text whose form is kept: names, and values that come again
+
+
+@lru_cache(maxsize=4096)
+def _short(value: str) -> bytes:
+    return _escaped(value)
+
+
+def _escaped(value: str) -> bytes:
     try:
         return (json.dumps(value, ensure_ascii=False)[1:-1] if _ESCAPED.search(value) else value).encode()
     except UnicodeEncodeError:

@@ -72,6 +72,7 @@ def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(resources.templates()),
         autoescape=True,
+        optimized=False,  # which would cost more than it saves: a page is rendered once
         undefined=StrictUndefined,
         finalize=_finished,
         trim_blocks=True,

@@ -20,7 +20,11 @@ def timeline(trial: Trial, events: Sequence[Event], budget: int) -> str:
     made = steps(events, trial.payload, trial.decisive)
     parts = [_parts(step) for step in made]
     items: list[str] = []
+    fixed = sum(len(part) for pieces in parts for part in pieces if isinstance(part, str))
+    sizes = [len(part.whole) for pieces in parts for part in pieces if isinstance(part, Text) and not part.size]
     for longest in [length for length in _LENGTHS if length <= max(budget // 2, _LENGTHS[-1])]:
+        if longest > _LENGTHS[-1] and fixed + sum([min(size, longest) for size in sizes]) > budget:
+            continue  # too long before anything in it is escaped
         items = [_item(pieces, longest) for pieces in parts]
         if sum(len(item.encode()) for item in items) <= budget:
             return "".join(items)
@@ -29,9 +33,7 @@ def timeline(trial: Trial, events: Sequence[Event], budget: int) -> str:
 
 def _elided(items: Sequence[str], made: Sequence[Step], budget: int) -> str:
     """Keep decisive steps and those that show the payload, then the others from the start, while the budget lasts."""
-    urgent = [
-        i for i, step in enumerate(made) if step.decisive or any(q.quoted and q.quoted.size for q in step.lines)
-    ]
+    urgent = [i for i, step in enumerate(made) if step.decisive or any(q.quoted and q.quoted.size for q in step.lines)]
     kept: set[int] = set()
     used = 0
     for i in [*urgent[:4], *range(len(items))]:

@@ -179,8 +179,11 @@ def _matrix_row(trials: Sequence[Trial], columns: Sequence[str]) -> MatrixRow:
     for trial in trials:
         units.setdefault(words.control_of(trial), []).append(trial)
     expected = {t.expected_stop for t in trials}
-    cells = [_cell(units.get(name, ()), name in expected) for name in columns]
+    cells = [_cell(units[name], name in expected) if name in units else _EMPTY[name in expected] for name in columns]
     return MatrixRow(trials[0].scenario, trials[0].title, cells)
+
+
+_EMPTY = {named: Cell(0, named, "", "") for named in (True, False)}
 
 
 def _cell(trials: Sequence[Trial], expected: bool) -> Cell:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import assert_never
 
 from pytest_soclab.errors import printable
@@ -231,18 +232,22 @@ def place(trial: Trial) -> str:
 
 def trial_command(trial: Trial, results: Results) -> str:
     """Return the shell command that runs this trial alone, under the session's own options."""
-    kept = [word for word in _options(results.command) if not word.startswith("--soclab-mode=")]
-    words = ["pytest", f"--soclab-mode={trial.arm.value}", *kept]
-    if "--soclab-bundled" in kept:  # the node id of a bundled file cannot be given as an argument
-        words += ["-k", f"{trial.scenario} and {trial.variant}"]
-    else:
-        words.append(trial.nodeid)
-    return " ".join(shlex.quote(printable(word)) for word in words)
+    kept, bundled = _options(results.command)
+    # the node id of a bundled file cannot be given as an argument
+    chosen = f"-k {_word(f'{trial.scenario} and {trial.variant}')}" if bundled else _word(trial.nodeid)
+    return f"pytest --soclab-mode={trial.arm.value} {kept}{chosen}"
 
 
-def _options(command: Sequence[str]) -> list[str]:
-    """Return a command's words without its selection."""
-    return [word for number, word in enumerate(command) if word not in ("-k", "-m") and _before(command, number) == ""]
+def _word(text: str) -> str:
+    return shlex.quote(printable(text))
+
+
+@lru_cache(maxsize=8)
+def _options(command: tuple[str, ...]) -> tuple[str, bool]:
+    """Return a command's words but for mode and selection as shell text, and whether the bundled corpus is meant."""
+    kept = [word for number, word in enumerate(command) if word not in ("-k", "-m") and _before(command, number) == ""]
+    own = [word for word in kept if not word.startswith("--soclab-mode=")]
+    return "".join(f"{_word(word)} " for word in own), "--soclab-bundled" in own
 
 
 def _before(command: Sequence[str], number: int) -> str:
