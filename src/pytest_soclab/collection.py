@@ -209,7 +209,9 @@ class ScenarioItem(pytest.Function):
             self.record["policy"] = door.engine.source.digest
         if identity.kind == "live" and isinstance(door, Gateway):
             self.record["control"] = self._control_trial(door.engine, witness)
-        self.user_properties.extend(junit.properties(trial))
+        earlier = [pair for pair in self.user_properties if pair[0].startswith("soclab.")]  # of another attempt
+        self.user_properties[:] = [pair for pair in self.user_properties if pair not in earlier]
+        self.user_properties += junit.properties(trial)
         self._speak(trial, outcome)
 
     def _control_trial(self, engine: Engine, witness: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,16 @@ class Reports:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
+        self.properties: dict[str, str] = {}
+        """What a strict JUnit file says about the trials, by property and item."""
+
+    @cached_property
+    def strict(self) -> Any:
+        """pytest's writer of a JUnit file after the xunit2 schema, else None; it is there once all is configured."""
+        writers = [
+            plugin for plugin in self.config.pluginmanager.get_plugins() if hasattr(plugin, "add_global_property")
+        ]
+        return next((writer for writer in writers if writer.family != "xunit1"), None)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -40,9 +51,24 @@ class Reports:
             note_report(item, report)
         return report
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take in a trial's record."""
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, None, None]:
+        """Take in a trial's record; in a strict JUnit file no test case may have properties, so the suite gets them."""
         record_report(self.config, report)
+        whole = report.user_properties
+        if self.strict is not None:
+            own = [(name, value) for name, value in whole if name.startswith("soclab.")]
+            item = report.nodeid.rpartition("::")[2]
+            self.properties.update({f"{name}:{item}": str(value) for name, value in own})
+            report.user_properties = [pair for pair in whole if pair not in own]
+        yield
+        report.user_properties = whole
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Hand the properties over before pytest writes its file."""
+        for name, value in self.properties.items():
+            self.strict.add_global_property(name, value)
 
 
 def activate(config: pytest.Config) -> None:

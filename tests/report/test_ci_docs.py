@@ -8,10 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from ruamel.yaml import YAML
 
 from pytest_soclab import cli
+
+from . import schemas
 
 DOC = Path(__file__).parents[2] / "docs" / "ci.md"
 TEXT = DOC.read_text(encoding="utf-8")
@@ -28,6 +31,19 @@ def test_three_workflows_parse() -> None:
         ["jobs", "name", "on", "permissions"],
         ["default", "known-answer", "lab", "level", "stages", "variables"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("block", "schema"),
+    [*((block, schemas.GITHUB_WORKFLOW) for block in BLOCKS[:2]), (BLOCKS[2], schemas.GITLAB_CI)],
+    ids=["github", "github-gate", "gitlab"],
+)
+def test_each_workflow_fits_its_published_schema(block: str, schema: str) -> None:
+    validator = jsonschema.Draft7Validator(schemas.published(schema))
+    workflow = load(block)
+    validator.validate(workflow)
+    broken = {name: "nothing" if name in ("jobs", "lab") else value for name, value in workflow.items()}
+    assert not validator.is_valid(broken)
 
 
 @pytest.mark.parametrize("block", BLOCKS[:2])

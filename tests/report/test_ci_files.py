@@ -12,11 +12,14 @@ import pytest
 from pytest_soclab.record import Results
 from pytest_soclab.report import junit, sarif
 
-from . import build, hostile, sarif_subset
+from . import build, hostile, sarif_subset, schemas
+
+PUBLISHED = jsonschema.Draft7Validator(schemas.published(schemas.SARIF))
 
 
 def log(record: Results) -> dict[str, object]:
     found = json.loads(sarif.render(record))
+    PUBLISHED.validate(found)
     jsonschema.validate(found, sarif_subset.SCHEMA)
     return found["runs"][0]
 
@@ -70,6 +73,13 @@ def test_a_rule_has_help_and_tags(red: Results) -> None:
     assert rule["properties"]["tags"] == [
         "security", "attack", "tier-medium", "security_resilience", "AML.T0051.001", "LLM01",
     ]  # fmt: skip
+
+
+def test_the_published_schema_can_refuse(red: Results) -> None:
+    found = json.loads(sarif.render(red))
+    found["runs"][0]["results"][0]["level"] = "severe"
+    with pytest.raises(jsonschema.ValidationError, match="'severe' is not one of"):
+        PUBLISHED.validate(found)
 
 
 def test_a_clean_session_has_rules_and_no_result() -> None:
