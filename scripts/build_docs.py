@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_soclab import cli, fixtures, hookspecs, options, oracles, record, state
+from pytest_soclab import cli, options, oracles, plugin, record, state
 from pytest_soclab.agents import protocol
 from pytest_soclab.assurance.intervals import units_for
 from pytest_soclab.assurance.profile import load_profile
@@ -213,9 +213,9 @@ def documented(source: Any) -> Iterator[tuple[ast.FunctionDef | ast.ClassDef, st
 def fixture_table() -> str:
     """List the fixtures."""
     rows = (
-        (code(node.name), says, ", ".join(code(a.arg) for a in node.args.args if a.arg != "self"))
-        for node, says in documented(fixtures.Parts)
-        if isinstance(node, ast.FunctionDef)
+        (code(node.name), says, ", ".join(code(a.arg) for a in node.args.args))
+        for node, says in documented(plugin)
+        if node.name.startswith("soclab_") and isinstance(node, ast.FunctionDef)
     )
     return table(("fixture", "what it is", "uses"), rows)
 
@@ -224,7 +224,8 @@ def hook_table() -> str:
     """List the hooks with their signatures."""
     rows = (
         (code(f"{node.name}({ast.unparse(node.args)})"), code(ast.unparse(node.returns) if node.returns else ""), says)
-        for node, says in documented(hookspecs)
+        for node, says in documented(options)
+        if node.name.startswith("pytest_soclab_")
         if isinstance(node, ast.FunctionDef)
     )
     return table(("hook", "returns", "what for"), rows)

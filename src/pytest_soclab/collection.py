@@ -149,6 +149,15 @@ def scenario_trial(soclab_agent: Any, soclab_gateway: Any) -> None:
     raise NotImplementedError  # each item puts its own `perform` in this place, which has the same parameters
 
 
+_RUNNING: list[ScenarioItem] = []
+"""The item that is being run; several where a test runs pytest within itself."""
+
+
+def running() -> ScenarioItem | None:
+    """Return the item whose parts the fixtures make."""
+    return _RUNNING[-1] if _RUNNING else None
+
+
 class ScenarioItem(pytest.Function):
     """One trial of one (scenario, variant, arm)."""
 
@@ -184,16 +193,13 @@ class ScenarioItem(pytest.Function):
 
     def setup(self) -> None:
         """Have the fixtures make the parts of this trial."""
-        self._parts().running = self
+        _RUNNING.append(self)
         super().setup()
 
     def teardown(self) -> None:
         """Leave the fixtures to the next trial."""
         super().teardown()
-        self._parts().running = None
-
-    def _parts(self) -> Any:
-        return self.config.pluginmanager.get_plugin(state.PARTS)
+        _RUNNING.remove(self)
 
     def perform(self, soclab_agent: Any, soclab_gateway: Any) -> None:
         """Run the trial, keep its record, and fail, pass or xfail as the arm demands."""

@@ -1,30 +1,51 @@
-"""The pytest11 entry: hooks that only forward; nothing heavy is imported until a scenario or option of ours appears."""
+"""The pytest11 entry: hooks and fixtures that only forward.
+
+Every pytest run pays for it, each further module the most, so whatever can wait is imported when it is needed: once a
+scenario or an option of ours appears. `listener.register` then adds marks and the hooks of a session.
+(PYTEST_DONT_REWRITE: nothing is asserted here.)
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_soclab import fixtures, hookspecs, listener, options, state
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_soclab.parts import Agent, Approver, Door, Engine, Ledger, World
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options and ini values."""
+def _plainly(name: str) -> Any:
+    """Import a light module of ours past pytest's assertion rewriter, which reads bytecode a few bytes at a time."""
+    import sys  # in here, for pytest looks at every name of this module
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec
+
+    spec: Any = PathFinder.find_spec(name, [__file__.rpartition("/")[0]])
+    module = sys.modules[name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+options = _plainly("pytest_soclab.options")
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Add the options, the ini values and the hooks that other plugins implement."""
     options.add_options(parser)
-
-
-def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Add the hooks that other plugins implement."""
-    pluginmanager.add_hookspecs(hookspecs)
+    pluginmanager.add_hookspecs(options)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the fixtures, and let `--soclab-bundled` and a known-answer baseline name what is collected."""
-    config.pluginmanager.register(fixtures.Parts(), state.PARTS)
-    config.pluginmanager.register(listener.Listener(config), "soclab-listener")
-    config.getini("markers").extend(state.MARKERS)
-    if options.any_given(config):
+    """Register the rest where it is listed or will be needed, and let options name what is collected."""
+    given = options.any_given(config)
+    if given or options.lists_or_distributes(config):
+        from pytest_soclab import listener
+
+        listener.register(config)
+    if given:
         from pytest_soclab import session
 
         session.prepare(config)
@@ -39,44 +60,51 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return session.collect_file(file_path, parent)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Add the known-answer gate's items and keep this shard's scenarios."""
-    if state.LAB in config.stash:
-        from pytest_soclab import session as ours
+@pytest.fixture
+def soclab_world() -> World:
+    """The simulated SOC of this trial: the incident with the scenario's own records."""
+    from pytest_soclab import parts
 
-        ours.add_known_answers(session, items)
-        ours.select(config, items)
+    return parts.world()
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Load the policy before any trial runs."""
-    if state.LAB in session.config.stash:
-        from pytest_soclab import session as ours
+@pytest.fixture
+def soclab_policy() -> Engine | None:
+    """The policy engine of the session; None in the baseline arm, which has no control plane."""
+    from pytest_soclab import parts
 
-        ours.check(session)
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Assemble the results and raise the exit status where a gate says so."""
-    if state.RECORDER in session.config.stash or state.LAB in session.config.stash:
-        from pytest_soclab import session as ours
-
-        ours.finish(session)
+    return parts.policy()
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Write the terminal section."""
-    if state.RECORDER in config.stash:
-        from pytest_soclab import session
+@pytest.fixture
+def soclab_approver() -> Approver:
+    """The human in the loop, as the scenario names it."""
+    from pytest_soclab import parts
 
-        session.summarise(config, terminalreporter)
+    return parts.approver()
 
 
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """Release the policy engine."""
-    if state.LAB in config.stash:
-        from pytest_soclab import session
+@pytest.fixture
+def soclab_agent() -> Agent:
+    """The agent under test; override it to bring your own. The default obeys the scenario's script."""
+    from pytest_soclab import parts
 
-        session.close(config)
+    return parts.agent()
+
+
+@pytest.fixture
+def soclab_transcript() -> Ledger:
+    """The trial's hash-chained log."""
+    from pytest_soclab import parts
+
+    return parts.transcript()
+
+
+@pytest.fixture
+def soclab_gateway(
+    soclab_agent: Any, soclab_world: Any, soclab_policy: Any, soclab_approver: Any, soclab_transcript: Any
+) -> Door:
+    """The door between agent and world: the policy gateway, or the open door of the baseline arm."""
+    from pytest_soclab import parts
+
+    return parts.gateway(soclab_agent, soclab_world, soclab_policy, soclab_approver, soclab_transcript)

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from pytest_soclab import resources, state
+from pytest_soclab import listener, resources, state
 from pytest_soclab.collection import ScenarioFile, ScenarioItem, census, in_shard, lost, selected, unfinished
 from pytest_soclab.errors import SoclabError
 from pytest_soclab.lab import Extensions, Lab
+from pytest_soclab.options import distributes
 from pytest_soclab.recorder import Recorder, ensure, red_trials
 from pytest_soclab.settings import Settings, settings_of, wants_gate
 
@@ -79,6 +80,7 @@ def activate(config: pytest.Config) -> None:
     """
     if state.LAB in config.stash:
         return
+    listener.register(config)
     made: list[Lab] = []
     settings = _usage(lambda: settings_of(config))
 
@@ -117,16 +119,12 @@ def prepare(config: pytest.Config) -> None:
         from pytest_soclab import known_items
 
         config.stash[state.GATE] = _usage(lambda: known_items.gate_of(settings))
-    if _distributes(config) and (settings.policies or settings.opa_url or settings.opa_binary):
+    if not is_worker(config) and distributes(config) and (settings.policies or settings.opa_url or settings.opa_binary):
         _usage(lambda: _try_policy(settings))
 
 
-def _distributes(config: pytest.Config) -> bool:
-    """Tell whether pytest-xdist workers will run the items, which could only crash over a policy that does not load."""
-    return not is_worker(config) and bool(config.getoption("numprocesses", None) or config.getoption("tx", None))
-
-
 def _try_policy(settings: Settings) -> None:
+    """Load a policy before pytest-xdist's workers do, which could only crash over it."""
     lab = Lab(settings)
     try:
         lab.engine()

@@ -20,8 +20,6 @@ RECORDER: pytest.StashKey[Recorder] = pytest.StashKey()
 """Present once a scenario or a known-answer option appears."""
 CENSUS: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 """What this process selected."""
-PARTS = "soclab-fixtures"
-"""The name under which the plugin of the fixtures is registered."""
 GATE: pytest.StashKey[GateResult] = pytest.StashKey()
 """The known-answer gate's result, where the options ask for one."""
 

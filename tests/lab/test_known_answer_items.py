@@ -59,7 +59,7 @@ def test_report_summary_and_junit_have_the_section(alone: pytest.Pytester) -> No
     for text in ((folder / "report.html").read_text(), (alone.path / "sum.md").read_text()):
         assert "K3.2" in text
         assert "partly (dump)" in text
-    assert 'name="soclab.known_answer" value="dropped"' in (alone.path / "out.xml").read_text()
+    assert 'name="soclab.known_answer:K3.2" value="dropped"' in (alone.path / "out.xml").read_text()
 
 
 def test_a_drop_beside_the_lab_caps_the_level(corpus: Corpus) -> None:
