@@ -1,0 +1,9 @@
+from pytest_soclab.public import Agent as Agent
+from pytest_soclab.public import Case as Case
+from pytest_soclab.public import Claim as Claim
+from pytest_soclab.public import Finding as Finding
+from pytest_soclab.public import Soc as Soc
+from pytest_soclab.public import ToolResult as ToolResult
+from pytest_soclab.public import ToolSpec as ToolSpec
+
+__version__: str
