@@ -7,6 +7,9 @@ scenario or an option of ours appears. `listener.register` then adds marks and t
 
 from __future__ import annotations
 
+import sys
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,10 +22,6 @@ if TYPE_CHECKING:
 
 def _plainly(name: str) -> Any:
     """Import a light module of ours past pytest's assertion rewriter, which reads bytecode a few bytes at a time."""
-    import sys  # in here, for pytest looks at every name of this module
-    from importlib.machinery import PathFinder
-    from importlib.util import module_from_spec
-
     spec: Any = PathFinder.find_spec(name, [__file__.rpartition("/")[0]])
     module = sys.modules[name] = module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -128,11 +128,13 @@ class Recorder:
 
         if self.artifacts.trouble:
             return
-        gc.freeze()  # the page is made of many small parts; looking through the session's objects for each is in vain
+        collects = gc.isenabled()
+        gc.disable()  # the page is made of many small parts; looking through all objects time and again is in vain
         try:
-            page = html.render(results, TranscriptFolder(self.artifacts.folder))
+            page = html.render(results, TranscriptFolder(self.artifacts.folder, alike=True))
         finally:
-            gc.unfreeze()
+            if collects:
+                gc.enable()
         self.artifacts.write(artifacts.REPORT, page)
 
     def _previous(self) -> Results | None:

@@ -8,8 +8,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from pytest_soclab import resources
+from pytest_soclab import artifacts, resources
 from pytest_soclab.cli import main
+from pytest_soclab.report import html
 
 from .conftest import ATTACK, Corpus
 
@@ -250,3 +251,10 @@ def test_a_megabyte_of_payload_is_carried_and_cut_where_it_is_shown(corpus: Corp
     result.assert_outcomes(passed=2, deselected=1)
     assert len((corpus.artifacts / "report.html").read_bytes()) < 320_000
     assert len((corpus.artifacts / "summary.md").read_bytes()) < 50_000
+
+
+def test_repetitions_are_shown_as_if_each_were_read(corpus: Corpus) -> None:
+    corpus.run("--soclab-repeat=3")
+    results = artifacts.load_results(corpus.artifacts)
+    each = html.render(results, artifacts.TranscriptFolder(corpus.artifacts))
+    assert (corpus.artifacts / "report.html").read_text() == each

@@ -122,6 +122,8 @@ class _Trials:
         self._arms = len({t.arm for t in results.trials}) > 1
         self._budget = int(share * min(_MOST, _TRIAL_BUDGET + _SPARE // max(1, len(results.trials))))
         self._open = {t.id for t in words.reds(results.trials)[:_RED_OPEN]}
+        self._told: tuple[object, ...] = ()
+        self._timeline = Markup()
 
     def scenarios(self) -> list[dict[str, Any]]:
         """Return one entry for each scenario."""
@@ -152,8 +154,16 @@ class _Trials:
             "tone": view.tone(trial),
             "open": trial.id in self._open,
             "started": rfc3339(events[0]["at"]) if events and isinstance(events[0].get("at"), int) else "",
-            "timeline": Markup(steps_html.timeline(trial, events, self._budget)),  # noqa: S704  text nodes are escaped
+            "timeline": self._steps(trial, events),
         }
+
+    def _steps(self, trial: Trial, events: Sequence[Event]) -> Markup:
+        """Return a trial's timeline; that of a repetition with the same transcript is at hand."""
+        asked = (id(events), trial.payload, trial.decisive)
+        if asked != self._told or not events:
+            self._told = asked
+            self._timeline = Markup(steps_html.timeline(trial, events, self._budget))  # noqa: S704  escaped there
+        return self._timeline
 
 
 def _facts(trial: Trial) -> list[str]:

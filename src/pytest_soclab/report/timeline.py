@@ -72,7 +72,7 @@ def steps(events: Sequence[Event], payload: Sequence[str], decisive: Sequence[in
     story = _Story(_number(events[0].get("at")) if events else 0, _Reader([p for p in payload if p]))
     for event in events:
         data = event.get("data")
-        story.add(event, data if isinstance(data, Mapping) else {}, event.get("seq") in decisive)
+        story.add(event, data if isinstance(data, dict) else {}, event.get("seq") in decisive)
     return story.steps
 
 
@@ -83,7 +83,7 @@ _BARE = {"proposal": "proposed", "grant": "granted"}
 def told(event: Event, longest: int) -> str:
     """Return what one event says, in one line, its texts clipped."""
     kind, data = str(event.get("type")), event.get("data")
-    lines = _LINES.get(kind, _other)(data if isinstance(data, Mapping) else {}, _Reader(()))
+    lines = _LINES.get(kind, _other)(data if isinstance(data, dict) else {}, _Reader(()))
     parts = [_said(line, longest) for line in lines]
     text = "; ".join(part for part in parts if part) or _BARE.get(kind, kind.replace("_", " ")[:40])
     return text.replace("refused by approver: approver", "refused by the approver")
@@ -207,7 +207,7 @@ def _grant(_: Mapping[str, Any], __: _Reader) -> Iterator[Line]:
 
 def _receipt(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
     changes = data.get("changes")
-    made = [c for c in changes if isinstance(c, Mapping)] if isinstance(changes, list) else []
+    made = [c for c in changes if isinstance(c, dict)] if isinstance(changes, list) else []
     if data.get("grant", "") is None:
         yield Line("no control plane: executed without a grant")
     if made:
