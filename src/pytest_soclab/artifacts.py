@@ -149,6 +149,11 @@ class TranscriptFolder(Mapping[str, Sequence[Event]]):
         return sum(1 for _ in self._folder.glob("*.jsonl"))
 
 
+def transcripts_to_show(folder: Path, results: Results) -> TranscriptFolder:
+    """Return the transcripts for a surface that shows neither hashes nor grants; repetitions may be alike."""
+    return TranscriptFolder(folder, alike=any(trial.repetition > 1 for trial in results.trials))
+
+
 def _event(line: bytes) -> Event:
     """Read one line of a transcript; pydantic's reader takes half the time but refuses half a surrogate pair."""
     from pydantic_core import from_json

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_soclab import __version__, artifacts, judge, ledger
-from pytest_soclab.artifacts import TranscriptFolder, load_results
+from pytest_soclab.artifacts import TranscriptFolder, load_results, transcripts_to_show
 from pytest_soclab.assemble import Facts, results_of
 from pytest_soclab.assurance.gates import KNOWN_ANSWER
 from pytest_soclab.assurance.gates import gates as gates_of
@@ -117,7 +117,7 @@ def _page_faults(folder: Path, results: Results) -> Iterator[str]:
     if results.timing.soclab != __version__:
         return
     pages = {
-        artifacts.REPORT: html.render(results, TranscriptFolder(folder, alike=True)),
+        artifacts.REPORT: html.render(results, transcripts_to_show(folder, results)),
         artifacts.SUMMARY: summary.render(results).partition("\n")[0],  # the rest may speak of an earlier session
     }
     for name, expected in pages.items():
@@ -250,7 +250,7 @@ def write_report(folder: Path, results: Results, previous: Results | None = None
     from pytest_soclab.report import html, summary
 
     out = artifacts.Artifacts(folder, fresh=False)
-    out.write(artifacts.REPORT, html.render(results, TranscriptFolder(folder, alike=True)))
+    out.write(artifacts.REPORT, html.render(results, transcripts_to_show(folder, results)))
     out.write(artifacts.SUMMARY, summary.render(results, previous))
     if out.trouble:
         raise ArtifactError(out.trouble)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_soclab import __version__, artifacts, clock
-from pytest_soclab.artifacts import Artifacts, TranscriptFolder
+from pytest_soclab.artifacts import Artifacts, transcripts_to_show
 from pytest_soclab.assemble import Facts, results_of
 from pytest_soclab.assurance.profile import load_profile
 from pytest_soclab.assurance.units import WORST
@@ -131,7 +131,7 @@ class Recorder:
         collects = gc.isenabled()
         gc.disable()  # the page is made of many small parts; looking through all objects time and again is in vain
         try:
-            page = html.render(results, TranscriptFolder(self.artifacts.folder, alike=True))
+            page = html.render(results, transcripts_to_show(self.artifacts.folder, results))
         finally:
             if collects:
                 gc.enable()
