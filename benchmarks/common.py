@@ -9,11 +9,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 
 ROOT = Path(__file__).resolve().parents[1]
 LEAST_PAIRS = 7
@@ -68,18 +67,6 @@ def pytest_command(*words: str, plugin: bool = True) -> list[str]:
     """Return a pytest command with our plugin or without it."""
     off = [*OTHERS, *([] if plugin else ["soclab"])]
     return [sys.executable, "-m", "pytest", *(word for name in off for word in ("-p", f"no:{name}")), *words]
-
-
-def paired(first: Callable[[], float], second: Callable[[], float], pairs: int) -> tuple[float, float, float]:
-    """Return the medians of two measures and of their ratio within each pair; the order alternates."""
-    measured = []
-    for turn in range(pairs):
-        if turn % 2:
-            b, a = second(), first()
-        else:
-            a, b = first(), second()
-        measured.append((a, b, a / b if b else 0.0))
-    return tuple(median(column) for column in zip(*measured, strict=True))  # type: ignore[return-value]
 
 
 def instructions(command: Sequence[str], folder: Path) -> int | None:
