@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
+from pluggy import HookspecMarker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    import pytest
 
     from pytest_soclab.harness import Step
     from pytest_soclab.oracles import Oracle
     from pytest_soclab.soc.registry import Registry, Tool
 
+hookspec = HookspecMarker("pytest")  # as pytest has it; commands read this module too, and need no pytest
 MODES = ("protected", "baseline", "compare")
 LEVELS = ("L1", "L2", "L3", "L4", "L5")
 INI = ("mode", "level", "policies", "artifacts", "assurance_profile")
@@ -103,21 +106,21 @@ def lists_or_distributes(config: pytest.Config) -> bool:
     return bool(config.option.markers or distributes(config))
 
 
-@pytest.hookspec
+@hookspec
 def pytest_soclab_tools() -> Iterable[Tool]:  # type: ignore[empty-body]  # a hook specification has no body
     """Return more tools for the simulated SOC; names must be new."""
 
 
-@pytest.hookspec
+@hookspec
 def pytest_soclab_oracles(registry: Registry) -> Iterable[Oracle]:  # type: ignore[empty-body]  # as above
     """Return more oracles that `attack_succeeds_when` may name."""
 
 
-@pytest.hookspec
+@hookspec
 def pytest_soclab_harness_steps() -> Iterable[type[Step]]:  # type: ignore[empty-body]  # as above
     """Return more harness steps: models with a `step: Literal[...]` field and `prepare`/`perform` methods."""
 
 
-@pytest.hookspec
+@hookspec
 def pytest_soclab_trial(trial: dict[str, Any]) -> None:
     """Look at a finished trial's record, in the process that aggregates the session."""
