@@ -6,6 +6,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+from pytest_soclab import collection
+from pytest_soclab.collection import running
+
 from .conftest import ATTACK, CONTROL, Corpus
 
 NAMES = ["ATK-001[plain-protected]", "ATK-001[german-protected]", "BEN-001[plain-protected]"]
@@ -177,3 +180,24 @@ def test_a_broken_python_test_still_stops_the_session(corpus: Corpus) -> None:
     corpus.write("ATK-009-bad.yaml", "id: ATK-009\nversion: [\n")
     corpus.pytester.makepyfile("import nothing_of_this_name")
     assert corpus.run(process=True).ret == pytest.ExitCode.INTERRUPTED
+
+
+OTHER = """
+def test_other(soclab_world):
+    pass
+"""
+
+
+def test_the_fixtures_belong_to_scenario_items(corpus: Corpus) -> None:
+    corpus.pytester.makepyfile(test_zz_other=OTHER)
+    result = corpus.run("scenarios", "test_zz_other.py")
+    result.assert_outcomes(passed=3, errors=1)
+    said = "soclab_world belongs to scenario items, not to test_zz_other.py::test_other"
+    assert said in result.stdout.str()
+    assert running() is None
+
+
+def test_the_innermost_item_is_the_one_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    outer, inner = object(), object()
+    monkeypatch.setattr(collection, "_RUNNING", [outer, inner])
+    assert running() is inner

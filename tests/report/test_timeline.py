@@ -95,3 +95,12 @@ def test_a_timeline_keeps_its_budget(budget: int) -> None:
     for i in range(50):
         events.append(event(100 + i, "proposal", call=f"n{i}", tool="siem.search", arguments={"q": "<&>" * 200}))
     assert len(steps_html.timeline(trial, events, budget).encode()) <= budget + 100
+
+
+def test_what_is_left_out_is_counted_and_said() -> None:
+    text = timeline.Text("x" * 100)
+    assert (text.clip(40).before, text.clip(40).left_out) == ("x" * 40, 60)
+    assert text.clip(100).left_out == 0
+    trial = build.trials_of()[0]
+    events = [event(0, "proposal", call=1, tool="t", arguments={"note": "y" * 2000})]
+    assert "more characters</i>" in steps_html.timeline(trial, events, 400)
