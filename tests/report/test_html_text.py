@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import copy
 import hashlib
 import re
 import time
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
+from pytest_soclab.ledger import Event
 from pytest_soclab.record import Arm, Layer, Level, Results, Verdict
 from pytest_soclab.report import html, sarif
 
@@ -219,3 +222,30 @@ def test_what_nothing_stopped_is_said_once() -> None:
     assert "succeeded: nothing stopped it: key_deleted" in text
     assert "nothing stopped it: nothing" not in text
     assert sarif.render(record).count("nothing stopped it") == 1
+
+
+class Fresh(Mapping[str, Sequence[Event]]):
+    """Transcripts that are read anew for every trial, each list gone when the next is read."""
+
+    def __init__(self, kept: Mapping[str, Sequence[Event]]) -> None:
+        self.kept = kept
+
+    def __getitem__(self, name: str) -> Sequence[Event]:
+        return copy.deepcopy(list(self.kept[name]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.kept)
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+
+def test_no_trial_gets_the_timeline_of_another_whose_transcript_is_gone() -> None:
+    trials = [build.changed(t, payload=("same",), decisive=(1,)) for t in build.trials_of()]
+    record = build.results(trials)
+    kept = {name: list(events) for name, events in build.transcripts(record).items()}
+    for number, events in enumerate(kept.values()):
+        events[0] = {**events[0], "data": {**events[0]["data"], "goal": f"goal number {number}"}}
+    page = html.render(record, Fresh(kept))
+    assert page == html.render(record, kept)
+    assert [page.count(f"goal number {number}<") for number in range(len(kept))] == [1] * len(kept)

@@ -122,7 +122,7 @@ class _Trials:
         self._arms = len({t.arm for t in results.trials}) > 1
         self._budget = int(share * min(_MOST, _TRIAL_BUDGET + _SPARE // max(1, len(results.trials))))
         self._open = {t.id for t in words.reds(results.trials)[:_RED_OPEN]}
-        self._told: tuple[object, ...] = ()
+        self._last: tuple[Sequence[Event], tuple[str, ...], tuple[int, ...]] = ((), (), ())
         self._timeline = Markup()
 
     def scenarios(self) -> list[dict[str, Any]]:
@@ -159,9 +159,9 @@ class _Trials:
 
     def _steps(self, trial: Trial, events: Sequence[Event]) -> Markup:
         """Return a trial's timeline; that of a repetition with the same transcript is at hand."""
-        asked = (id(events), trial.payload, trial.decisive)
-        if asked != self._told or not events:
-            self._told = asked
+        read, payload, decisive = self._last  # the list itself is kept: a freed one's place could come again
+        if events is not read or (payload, decisive) != (trial.payload, trial.decisive):
+            self._last = events, trial.payload, trial.decisive
             self._timeline = Markup(steps_html.timeline(trial, events, self._budget))  # noqa: S704  escaped there
         return self._timeline
 
