@@ -254,7 +254,26 @@ def test_a_reader_that_leaves_early_is_no_traceback():
     assert done.stderr == b""
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+FULL = """
+import errno, io, os, sys
+
+class Full(io.TextIOWrapper):
+    def write(self, text):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+sys.stdout = Full(sys.stdout.buffer)
+from pytest_soclab.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_an_output_that_takes_nothing_more_is_one_line():
+    command = [sys.executable, "-c", FULL, "score", "runs/run7/score.md"]
+    done = subprocess.run(command, cwd=CASES, capture_output=True, check=False, text=True)
+    assert (done.returncode, done.stderr) == (2, "soclab: [Errno 28] No space left on device\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here; the test above runs everywhere")
 def test_a_full_disk_is_one_line():
     command = f"{ENTRIES['soclab'][0]} score runs/run7/score.md > /dev/full"
     done = subprocess.run(["bash", "-c", command], cwd=CASES, capture_output=True, check=False, text=True)
