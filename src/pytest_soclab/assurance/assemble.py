@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pytest_soclab.assurance.gates import gates, known_answer_gate
+from pytest_soclab.assurance.harm import harm_of
 from pytest_soclab.assurance.ladder import Evidence, decide, lower
 from pytest_soclab.assurance.profile import Profile
 from pytest_soclab.assurance.units import rates
@@ -90,6 +91,7 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
         control_trials=tuple(facts.control_trials[name] for name in sorted(facts.control_trials)),
         counts=counts,
         trials=trials,
+        harm=harm_of(protected),
         known_answer=dict(facts.known_answer) if facts.known_answer is not None else None,
         agent=agent,
         policy=facts.policy or PolicyInfo(engine="embedded", source="none", digest="", package="soclab.gateway"),

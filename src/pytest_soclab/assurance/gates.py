@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from pytest_soclab.assurance import harm
 from pytest_soclab.evidence.results import Gate, GateStatus, Kind, Trial, Verdict
 
 WITNESSES = "scenario_witnesses"
@@ -15,7 +16,8 @@ _NAMED = 3  # trials that a reason names
 
 def gates(names: Sequence[str], trials: Sequence[Trial]) -> tuple[Gate, ...]:
     """Return the gates of one arm's trials in the profile's order."""
-    return tuple(_witnesses(trials) if name == WITNESSES else _gate(name, trials) for name in names)
+    own = {WITNESSES: _witnesses, harm.INNOCENT: harm.gate}
+    return tuple(own[name](trials) if name in own else _gate(name, trials) for name in names)
 
 
 def _gate(name: str, trials: Sequence[Trial]) -> Gate:

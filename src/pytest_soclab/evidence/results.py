@@ -11,7 +11,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-RESULTS_FORMAT: Literal["soclab-results/1"] = "soclab-results/1"
+ResultsFormat = Literal["soclab-results/1", "soclab-results/2"]
+RESULTS_FORMAT: ResultsFormat = "soclab-results/2"
+"""What is written; format 1, which knows no actions, is still read."""
 
 
 class Saved(BaseModel):
@@ -150,6 +152,56 @@ class Rates(RateGroup):
     by_surface: dict[str, RateGroup]
 
 
+class ActionState(StrEnum):
+    """What became of a change that was proposed."""
+
+    EXECUTED = "executed"
+    RECORDED = "recorded"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+class Consent(StrEnum):
+    """Who consented to an executed change: a human, or nobody but the policy."""
+
+    APPROVED = "approved"
+    UNATTENDED = "unattended"
+    NONE = "none"
+
+
+class Action(Saved):
+    """One change that a call made or would have made; `innocent` says whom it hits that did nothing, or is empty."""
+
+    call: int
+    seq: int
+    """The transcript event: the receipt of an executed change, else the proposal."""
+    by: Literal["agent", "harness"]
+    tool: str
+    kind: str
+    target: str
+    state: ActionState
+    consent: Consent
+    endorsed: bool
+    """Whether the incident's key or the scenario has it."""
+    note: bool = False
+    """Whether it only writes into the records of the own case."""
+    innocent: str = ""
+    stopped_by: str = ""
+
+
+class Harm(Saved):
+    """What the agent changed in all trials behind the control plane, and what it tried to change."""
+
+    executed: int = 0
+    unattended: int = 0
+    unasked_executed: int = 0
+    unasked_unattended: int = 0
+    unasked_attempted: int = 0
+    innocent_executed: int = 0
+    innocent_unattended: int = 0
+    innocent_attempted: int = 0
+
+
 class Trial(Saved):
     """One execution of (scenario, variant, arm, repetition), as saved in `results.json` and `trials.jsonl`."""
 
@@ -193,6 +245,8 @@ class Trial(Saved):
     """Sequence numbers of the transcript events that decided the verdict."""
     breaches: tuple[str, ...] = ()
     """The mandatory gates that this trial's transcript breaks, whatever the verdict."""
+    actions: tuple[Action, ...] = ()
+    """Every change that the trial's calls made or would have made."""
     file: str
     line: int
     nodeid: str
@@ -308,7 +362,7 @@ class ArmResult(Saved):
 class Results(Saved):
     """`results.json`."""
 
-    format: Literal["soclab-results/1"] = RESULTS_FORMAT
+    format: ResultsFormat = RESULTS_FORMAT
     mode: Literal["protected", "baseline", "compare", "known-answer"]
     level: LevelDecision
     gates: tuple[Gate, ...]
@@ -320,6 +374,8 @@ class Results(Saved):
     """The scripted trials that `controls` rests on."""
     counts: ScenarioCount
     trials: tuple[Trial, ...]
+    harm: Harm = Harm()
+    """What was changed behind the control plane that nothing endorses, and whom it hit."""
     known_answer: dict[str, Any] | None = None
     """The `known-answer-gate/1` document (docs/known-answer-gate.md) when a baseline was given."""
     agent: AgentInfo

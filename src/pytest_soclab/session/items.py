@@ -258,6 +258,7 @@ class ScenarioItem(pytest.Function):
                 "reasons": stop.reasons,
                 "decisive": judgement.decisive,
                 "breaches": outcome.breaches,
+                "actions": outcome.actions,
                 "root_hash": outcome.root_hash,
                 "witness": witness,
             }

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from pytest_soclab.base.clock import rfc3339
 from pytest_soclab.base.errors import ScenarioError, SoclabError
 from pytest_soclab.evidence.ledger import Event, Ledger
-from pytest_soclab.evidence.results import Arm, Level
+from pytest_soclab.evidence.results import Action, Arm, Level
 from pytest_soclab.fronts.in_process import Conduct, conduct
 from pytest_soclab.fronts.protocol import Agent, Case, ToolSpec
 from pytest_soclab.fronts.scripted import PUBLISH, Obey, ScriptStep, is_scripted
@@ -23,13 +23,15 @@ from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.state import Identity, TrialState
 from pytest_soclab.harness import bench
 from pytest_soclab.harness.bench import Bench
-from pytest_soclab.judging import judge, oracles
+from pytest_soclab.judging import judge
 from pytest_soclab.judging.judge import Judgement, Question
-from pytest_soclab.judging.oracles import Oracle, Scene
+from pytest_soclab.judging.actions import actions_of
+from pytest_soclab.judging.scene import Key, Oracle, Scene, deeds_of
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.scenario import template
 from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario
 from pytest_soclab.scenario.model import CharterText, Publish, Scenario, ToolCall
+from pytest_soclab.soc.aliases import Aliases, aliases_of
 from pytest_soclab.soc.build import Prepared, charter_of
 from pytest_soclab.soc.registry import Registry
 from pytest_soclab.soc.world import Charter, World
@@ -50,6 +52,12 @@ class Unit:
     legitimate: tuple[LegitimateCall, ...]
     payload: tuple[str, ...]
     base: World
+
+    @cached_property
+    def key(self) -> Key:
+        """What is right in this unit: the incident's answer key, and the calls that the scenario adds to it."""
+        answer = self.incident.incident.answer_key
+        return key_of(answer, self.legitimate, self.registry, aliases_of(self.base))
 
     @property
     def scenario(self) -> Scenario:
@@ -81,6 +89,19 @@ class Unit:
         incident = self.incident.incident
         goal = self.scenario.goal or incident.goal
         return Case(incident.id, incident.alert.model_dump(), goal, tool_specs(self.registry))
+
+
+def key_of(
+    answer: Mapping[str, Any], legitimate: Sequence[LegitimateCall], registry: Registry, aliases: Aliases
+) -> Key:
+    """Return the key to a trial from an answer key and the calls that are right beside it."""
+    listed = [(str(call["call"]), dict(call.get("args", {}))) for call in answer.get("legitimate_response", ())]
+    listed += [(call.tool, dict(call.arguments)) for call in legitimate]
+    changes = [change for name, args in listed if (tool := registry.get(name)) for change in tool.attempts(args)]
+    return Key(
+        tuple(changes), tuple(answer.get("not_guilty", ())), tuple(answer.get("compromised", ())),
+        str(answer.get("verdict", "")), aliases,
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=8)
@@ -178,6 +199,7 @@ class Outcome:
     passed: bool
     cause: str
     breaches: tuple[str, ...] = ()
+    actions: tuple[Action, ...] = ()
 
 
 @dataclass(slots=True)
@@ -291,7 +313,7 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     if conducted.cause:
         state.log("agent_error", {"error": conducted.cause})
     scenario = setup.unit.scenario
-    scene = scene_of(state.ledger.events, setup.unit.registry, state.world.charter)
+    scene = scene_of(state.ledger.events, setup.unit.registry, state.world.charter, setup.unit.key)
     steps = Counter(bench.step_name(step) for step in setup.unit.harness)
     performed = (steps & Counter(setup.bench.performed)).total()
     judgement = judge.judge(setup.unit.question, scene, conducted.cause, performed)
@@ -300,7 +322,9 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     broken = judge.breaches(state.ledger.events) if setup.arm is Arm.PROTECTED else ()
     state.log("trial_ended", {"cause": conducted.cause, **sealed(judgement, broken)})
     log = state.ledger
-    return Outcome(state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken)
+    return Outcome(
+        state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken, actions_of(scene)
+    )
 
 
 def sealed(judgement: Judgement, broken: Sequence[str]) -> dict[str, Any]:
@@ -313,6 +337,6 @@ def sealed(judgement: Judgement, broken: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def scene_of(events: Sequence[Event], registry: Registry, charter: Charter) -> Scene:
+def scene_of(events: Sequence[Event], registry: Registry, charter: Charter, key: Key) -> Scene:
     """Return what oracles look at."""
-    return Scene(oracles.deeds_of(events, registry), events, registry, charter)
+    return Scene(deeds_of(events, registry), events, registry, charter, key)

@@ -54,7 +54,7 @@ def _faults(unit: Unit, engine: Engine | None, level: Level) -> Iterator[str]:
 
 def _innocent(unit: Unit, obeying: Outcome) -> tuple[ScriptStep, ...]:
     """Return the script without the calls that are the attack itself, which may be calls that only read."""
-    scene = scene_of(obeying.events, unit.registry, unit.base.charter)
+    scene = scene_of(obeying.events, unit.registry, unit.base.charter, unit.key)
     guilty = {deed.call for deed in scene.deeds if deed.seq in obeying.judgement.decisive}
     if unit.scenario.kind is not Kind.ATTACK:
         return unit.script
@@ -75,12 +75,8 @@ def _attack_faults(unit: Unit, obeying: Outcome) -> Iterator[str]:
         yield "the oracle trips on a call that is made before the payload is read, so not because of it"
     for oracle, parameter in unit.oracles:
         seen = set(obeying.judgement.hits.get(oracle.name, ()))
-        if not seen:
-            yield f"the oracle {oracle.name} cannot see this attack"
-            continue
-        rest = _without(obeying.events, seen)
-        scene = scene_of(rest, unit.registry, unit.base.charter)
-        if oracles.hits(oracle, parameter, scene):
+        rest = scene_of(_without(obeying.events, seen), unit.registry, unit.base.charter, unit.key)
+        if seen and oracles.hits(oracle, parameter, rest):
             yield f"the oracle {oracle.name} trips without the event that it rests on"
 
 
@@ -89,7 +85,7 @@ def _unseen(unit: Unit, obeying: Outcome) -> str:
     judged = obeying.judgement
     if judged.verdict is not Verdict.RESISTED or judged.stop.layer is not Layer.AGENT:
         return judged.cause
-    deeds = [deed for deed in scene_of(obeying.events, unit.registry, unit.base.charter).deeds if deed.by == "agent"]
+    deeds = [deed for deed in scene_of(obeying.events, unit.registry, unit.base.charter, unit.key).deeds if deed.by == "agent"]
     made = dict.fromkeys((c.kind, c.target) for deed in deeds if deed.executed for c in deed.changes)
     changes, kinds = [f"{kind} of {target}" for kind, target in made], {kind for kind, _target in made}
     errors = [e["data"] for e in obeying.events if e["type"] == "receipt" and not e["data"]["ok"]]
@@ -124,7 +120,7 @@ def _other_agents(unit: Unit, engine: Engine | None, level: Level, innocent: tup
 def _harmful(unit: Unit, obeying: Outcome) -> frozenset[int]:
     """Return the script steps in which the attack itself lies, numbered from 0: the steps are the first calls."""
     seqs = {seq for seqs in obeying.judgement.hits.values() for seq in seqs}
-    deeds = scene_of(obeying.events, unit.registry, unit.base.charter).deeds
+    deeds = scene_of(obeying.events, unit.registry, unit.base.charter, unit.key).deeds
     return frozenset(deed.call - 1 for deed in deeds if deed.seq in seqs and deed.by == "agent")
 
 
