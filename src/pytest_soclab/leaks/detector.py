@@ -33,6 +33,11 @@ class Needles:
     parts: frozenset[str] = frozenset()
     alone: re.Pattern[str] | None = None
 
+    @property
+    def shortest(self) -> int:
+        """The folded characters of the shortest text in which it can stand."""
+        return min(map(len, (self.whole, *self.parts)))
+
     def stand_in(self, reading: str, folded: str, mistaken: str) -> bool:
         """Tell whether it stands in a reading, which is given folded strictly and loosely too."""
         if self.alone is not None:
@@ -147,9 +152,12 @@ def found_in(calls: Iterable[Mapping[str, Any]], needles: Mapping[str, Needles])
 @lru_cache(maxsize=4096)
 def _stand_in(view: str, needles: tuple[tuple[str, Needles], ...]) -> frozenset[str]:
     found: set[str] = set()
+    shortest = min((needle.shortest for _, needle in needles), default=0)
     try:
         for reading in readings(view):
             folded = strict(reading)
+            if len(folded) < shortest:
+                continue
             mistaken = loose(folded)
             found |= {label for label, needle in needles if needle.stand_in(reading, folded, mistaken)}
             if len(found) == len(needles):
