@@ -26,7 +26,7 @@ from pytest_soclab.assurance.profile import load_profile
 from pytest_soclab.evidence import results
 from pytest_soclab.fronts import protocol
 from pytest_soclab.gateway import state as gateway_state
-from pytest_soclab.harness.bench import STEPS
+from pytest_soclab.harness.steps import STEPS
 from pytest_soclab.judging import oracles
 from pytest_soclab.session import state
 from pytest_soclab.soc.registry import Tool
