@@ -1,4 +1,4 @@
-"""What authors of agents and plugins write, as a type checker sees it; mypy --strict checks this file, nothing runs it."""
+"""What authors of agents and plugins write, as mypy --strict sees it; nothing runs this file."""
 
 from __future__ import annotations
 
