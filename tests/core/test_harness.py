@@ -8,7 +8,7 @@ from pytest_soclab.evidence import ledger
 from pytest_soclab.evidence.results import Arm, Verdict
 from pytest_soclab.gateway import grants
 from pytest_soclab.gateway.grants import GrantOffice
-from pytest_soclab.harness import bench
+from pytest_soclab.harness import bench as harness
 
 from .support import DISABLE, READ, Live, allow, of_type, red
 
