@@ -31,6 +31,7 @@ from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario
 from pytest_soclab.scenario.model import CharterText, Publish, Scenario, ToolCall
 from pytest_soclab.soc.build import Prepared, charter_of
 from pytest_soclab.soc.registry import Registry
+from pytest_soclab.soc.servers.catalog import described
 from pytest_soclab.soc.world import Charter, World
 
 
@@ -79,7 +80,13 @@ class Unit:
         """Return what an agent starts from."""
         incident = self.incident.incident
         goal = self.scenario.goal or incident.goal
-        return Case(incident.id, incident.alert.model_dump(), goal, tool_specs(self.registry))
+        return Case(incident.id, incident.alert.model_dump(), goal, self._tools())
+
+    def _tools(self) -> tuple[ToolSpec, ...]:
+        """Return the tools as they describe themselves when the agent starts."""
+        said = described(self.base)
+        specs = tool_specs(self.registry)
+        return tuple(replace(s, description=said.get(s.name, s.description)) for s in specs) if said else specs
 
 
 @lru_cache(maxsize=8)
