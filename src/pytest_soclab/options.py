@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 hookspec = HookspecMarker("pytest")  # as pytest has it; commands read this module too, and need no pytest
 MODES = ("protected", "baseline", "compare")
 LEVELS = ("L1", "L2", "L3", "L4", "L5")
-INI = ("mode", "level", "policies", "artifacts", "assurance_profile")
+INI = (
+    "mode", "level", "policies", "artifacts", "assurance_profile",
+    "agent_command", "agent_env", "agent_name", "agent_model",
+)  # fmt: skip
 """The options that have an ini value too."""
 
 _LAB = """\
@@ -41,6 +44,11 @@ _LAB = """\
 --soclab-assurance-profile=NAME|PATH  the ladder to climb (default: default)
 --soclab-repeat=N  trials of each unit (default 1)
 --soclab-timeout=SECONDS  how long an agent may work on a case (default 60)
+--soclab-agent-command=COMMAND  the agent is this command, started for each trial and connected over MCP
+--soclab-agent-env=NAME...  a variable that the command gets from your environment (repeatable, or A,B)
+--soclab-agent-name=NAME  what reports call the command (default: its script or program)
+--soclab-agent-model=NAME  the model behind the command, as it is named in reports and asked for in policies
+--soclab-agent-user=USER  run the command as this user, which needs the right to do so
 --soclab-bundled  run the corpus that the package brings
 --soclab-shard=PART/WHOLE  run one part of the corpus, such as 1/4
 """
