@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     import pytest
 
 
+AGENT_OPTIONS = ("agent_env", "agent_name", "agent_model", "agent_user")
+"""What says more about a command that is an agent."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that the command line and the ini file say to the plugin."""

@@ -10,16 +10,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pytest_soclab.base.errors import UsageError, quote
-from pytest_soclab.base.settings import Settings
+from pytest_soclab.base.settings import AGENT_OPTIONS, Settings
 from pytest_soclab.fronts.outside import CommandAgent
 
 
-def command_agent(settings: Settings, folder: Path) -> CommandAgent:
-    """Return the agent of `--soclab-agent-command`; relative paths in it are those of `folder`.
+def brought(settings: Settings, folder: Path) -> CommandAgent | None:
+    """Return the agent that the options name, None where they name none; relative paths in it are those of `folder`.
 
     Raises:
         UsageError: when the command cannot be read, its program is not found, or a variable or user does not exist.
     """
+    if settings.agent_command is None:
+        stray = next((name for name in AGENT_OPTIONS if getattr(settings, name)), None)
+        if stray is None:
+            return None
+        raise UsageError(f"--soclab-{stray.replace('_', '-')} belongs to a command; add --soclab-agent-command")
     words = _split(settings.agent_command or "")
     resolved = (_program(words[0], folder), *(_word(word, folder) for word in words[1:]))
     _check_user(settings.agent_user)

@@ -25,6 +25,7 @@ LOOPBACK = "127.0.0.1"
 MOST_BYTES = 1_048_576
 """A larger message is refused unread; the arguments of a call may have 65,536 characters."""
 MOST_CONNECTIONS = 128
+_BACKLOG = 128
 _MOST_DIGITS = 12
 _NAMES = (LOOPBACK, "localhost")
 
@@ -42,7 +43,7 @@ class Listener:
     def __init__(self, answer: Answer, lose: Lose) -> None:
         self.answer, self.lose = answer, lose
         self.token = trial_token()
-        self._socket = socket.create_server((LOOPBACK, 0), backlog=MOST_CONNECTIONS)
+        self._socket = socket.create_server((LOOPBACK, 0), backlog=_BACKLOG)
         self.port: int = self._socket.getsockname()[1]
         self._connections: dict[socket.socket, threading.Thread] = {}
         self._changed = threading.Condition()

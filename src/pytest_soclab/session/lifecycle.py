@@ -11,7 +11,7 @@ import pytest
 
 from pytest_soclab.base import resources
 from pytest_soclab.base.errors import SoclabError
-from pytest_soclab.base.settings import Settings, settings_of, wants_gate
+from pytest_soclab.base.settings import AGENT_OPTIONS, Settings, settings_of, wants_gate
 from pytest_soclab.options import distributes
 from pytest_soclab.session import hooks, state
 from pytest_soclab.session.items import ScenarioFile, ScenarioItem, census, in_shard, lost, selected, unfinished
@@ -161,11 +161,11 @@ def _lab(config: pytest.Config, settings: Settings) -> Lab:
 
 
 def _brought(config: pytest.Config, settings: Settings) -> CommandAgent | None:
-    if not settings.agent_command:
+    if not any(getattr(settings, name) for name in AGENT_OPTIONS) and settings.agent_command is None:
         return None
-    from pytest_soclab.fronts.configured import command_agent
+    from pytest_soclab.fronts.configured import brought
 
-    return command_agent(settings, Path(config.invocation_params.dir))
+    return brought(settings, Path(config.invocation_params.dir))
 
 
 def collect_file(path: Path, parent: pytest.Collector) -> ScenarioFile:
