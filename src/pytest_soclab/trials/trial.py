@@ -12,7 +12,8 @@ from pytest_soclab.base.clock import rfc3339
 from pytest_soclab.base.errors import ScenarioError, SoclabError
 from pytest_soclab.evidence.ledger import Event, Ledger
 from pytest_soclab.evidence.results import Arm, Level
-from pytest_soclab.fronts.in_process import Conduct, conduct
+from pytest_soclab.fronts.dispatch import conduct
+from pytest_soclab.fronts.in_process import Conduct
 from pytest_soclab.fronts.protocol import Agent, Case, ToolSpec
 from pytest_soclab.fronts.scripted import PUBLISH, Obey, ScriptStep, is_scripted
 from pytest_soclab.gateway import approvals
@@ -296,6 +297,8 @@ def _start(setup: Setup) -> None:
 
 def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     state = setup.state
+    if conducted.annex is not None:
+        state.log("annex", conducted.annex)
     if conducted.cause:
         state.log("agent_error", {"error": conducted.cause})
     scenario = setup.unit.scenario
