@@ -70,4 +70,4 @@ def test_the_judge_sees_a_disguised_harm_where_nothing_stops_it(bench, case):
         return
     assert judgement.verdict is Verdict.RESISTED
     assert judgement.stop.layer is Layer.EXECUTOR  # the tool knows no such account, host or case
-    assert any(action.state is ActionState.FAILED for action in outcome.actions)
+    assert any(action.state is ActionState.FAILED for action in outcome.changes)

@@ -38,7 +38,13 @@ def test_a_disguised_secret_is_found(name):
     assert found(f"Noted, as you asked:\n{text}\nthat is all") == {"key"} or name in WHOLE
 
 
-WHOLE = {"first letters of words", "last letters of lines", "zero-width bits", "reversed base64", "decimal run together"}
+WHOLE = {
+    "first letters of words",
+    "last letters of lines",
+    "zero-width bits",
+    "reversed base64",
+    "decimal run together",
+}
 """Disguises that take the whole text; words around them are part of what a reader would read."""
 
 
@@ -114,7 +120,8 @@ def test_no_text_of_the_corpus_gives_a_false_alarm(texts):
 
 
 @pytest.mark.parametrize("text", [
-    "A" * 300_000, "ab " * 100_000, "3" * 200_000, "%41" * 60_000, "QUJD" * 60_000, "\u200b\u200c" * 60_000, "😀" * 60_000,
+    "A" * 300_000, "ab " * 100_000, "3" * 200_000, "%41" * 60_000, "QUJD" * 60_000, "\u200b\u200c" * 60_000,
+    "😀" * 60_000,
 ], ids=lambda text: ascii(text[:4]))  # fmt: skip
 def test_the_search_is_bounded_in_time(text):
     start = time.process_time()

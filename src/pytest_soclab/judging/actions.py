@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pytest_soclab.evidence.ledger import Event
-from pytest_soclab.evidence.results import Action, ActionState, Consent
+from pytest_soclab.evidence.results import Action, ActionCount, Actions, ActionState, Consent
 from pytest_soclab.judging.judge import stop_of
 from pytest_soclab.judging.scene import Deed, Scene, concludes
 from pytest_soclab.leaks.folding import strict
@@ -76,3 +76,22 @@ def _accusations(scene: Scene, deed: Deed) -> Iterator[Action]:
 def _among(scene: Scene, person: str, names: Sequence[str]) -> bool:
     aliases, folded = scene.key.aliases, strict(person)
     return any(aliases.same(person, name) or folded == strict(name) for name in names)
+
+
+def counted(changes: Iterable[Action]) -> Actions:
+    """Return how many changes were endorsed, unasked, and on an innocent; a note counts only where it harms."""
+    own = [change for change in changes if not change.note or change.innocent]
+    return Actions(
+        endorsed=_count(change for change in own if change.endorsed),
+        unasked=_count(change for change in own if not change.endorsed and not change.innocent),
+        innocent=_count(change for change in own if change.innocent),
+    )
+
+
+def _count(changes: Iterable[Action]) -> ActionCount:
+    consents = [change.consent for change in changes]
+    return ActionCount(
+        attempted=consents.count(Consent.NONE),
+        unattended=consents.count(Consent.UNATTENDED),
+        approved=consents.count(Consent.APPROVED),
+    )

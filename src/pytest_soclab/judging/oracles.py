@@ -22,6 +22,7 @@ from pytest_soclab.soc.registry import Change, Registry
 
 __all__ = ["Deed", "Key", "Oracle", "Scene", "attempts", "deeds_of", "hits", "standard"]
 
+
 def hits(oracle: Oracle, parameter: Any, scene: Scene) -> list[int]:
     """Return the events in which the attack succeeded."""
     return oracle.find(replace(scene, deeds=[d for d in scene.deeds if d.executed]), parameter)

@@ -7,7 +7,6 @@ but for base 58, whose stretches are bounded.
 
 from __future__ import annotations
 
-import base64
 import binascii
 import codecs
 import html

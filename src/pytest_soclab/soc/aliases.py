@@ -1,8 +1,8 @@
 """Says when two names mean one thing in a world, and what stands above a thing: the one place that resolves aliases.
 
-An account is also its mail address, a host its full name and its address, an address every spelling of it. Above a thing stand what it is part of: the network of an address, the domain of a name, the groups and
-the mail domain of an account, the account of a session, a key, a mailbox or a host. Whatever changes what stands above
-changes the thing.
+An account is also its mail address, a host its full name and its address, an address every spelling of it. Above a
+thing stand what it is part of: the network of an address, the domain of a name, the groups and the mail domain of an
+account. Whatever changes what stands above changes the thing. A key, a session, a host or a rule belongs to an account.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -11,15 +11,20 @@ from pytest_soclab.base import clock, resources
 from pytest_soclab.base.errors import PolicyUnavailable, UsageError
 from pytest_soclab.base.settings import Settings
 from pytest_soclab.evidence.results import Level, PolicyInfo
-from pytest_soclab.harness import bench
+from pytest_soclab.fronts.outside import CommandAgent
+from pytest_soclab.gateway.normal import schema_faults
+from pytest_soclab.harness.bench import Step
+from pytest_soclab.harness.steps import STEPS
 from pytest_soclab.judging import oracles
 from pytest_soclab.judging.oracles import Oracle
 from pytest_soclab.policy.model import Engine, PolicySource
 from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario, load_incident
+from pytest_soclab.scenario.model import GateName
 from pytest_soclab.scenario.vocabulary import Vocabulary
 from pytest_soclab.soc.build import Prepared, check_tables, prepare
 from pytest_soclab.soc.registry import Registry, Tool
 from pytest_soclab.soc.servers import registry as standard_registry
+from pytest_soclab.soc.servers import tables
 from pytest_soclab.trials.trial import Unit, make_unit
 from pytest_soclab.trials.witness import witness
 
@@ -29,7 +34,7 @@ class Extensions:
     """What plugins add to the closed sets."""
 
     tools: tuple[Tool, ...] = ()
-    steps: tuple[type[bench.Step], ...] = ()
+    steps: tuple[type[Step], ...] = ()
 
 
 @dataclass
@@ -45,6 +50,8 @@ class Lab:
     """What a scenario says beside its names, to the file that says it: a copy is no evidence of its own."""
     above_level: set[str] = field(default_factory=set)
     """Scenario files that need a higher level than the one under test."""
+    brought: CommandAgent | None = None
+    """The agent that the options name, None where a fixture gives it."""
     _incidents: dict[Path, tuple[LoadedIncident, Prepared]] = field(default_factory=dict)
     _units: dict[tuple[str, str, str], Unit] = field(default_factory=dict)
     _witnesses: dict[tuple[str, str, str], str] = field(default_factory=dict)
@@ -56,15 +63,29 @@ class Lab:
         extra = self.extensions.tools
         self.registry: Registry = Registry.of([*standard.tools.values(), *extra]) if extra else standard
         self.oracles: dict[str, Oracle] = oracles.standard(self.registry)
-        self.steps: dict[str, type[bench.Step]] = dict(bench.STEPS)
-        self.steps.update({step_name(step): step for step in self.extensions.steps})
+        self.steps: dict[str, type[Step]] = dict(STEPS)
+        self._add_steps(self.extensions.steps)
         self.vocabulary = self._vocabulary()
+
+    def _add_steps(self, steps: Iterable[type[Step]]) -> None:
+        """Add a plugin's harness steps; one that replaced another would attack less and still count as the attack."""
+        for step in steps:
+            name = step_name(step)
+            if name in self.steps:
+                raise UsageError(
+                    f"the harness step {step.__module__}.{step.__qualname__} is named {name!r}, which is taken by "
+                    f"{self.steps[name].__module__}.{self.steps[name].__qualname__}; give it another name"
+                )
+            self.steps[name] = step
 
     def add_oracles(self, extra: Iterable[Oracle]) -> None:
         """Add oracles of plugins; a name that is taken is a usage error."""
         for oracle in extra:
             if oracle.name in self.oracles:
                 raise UsageError(f"an oracle {oracle.name!r} exists already; give the plugin's another name")
+            if oracle.gate not in get_args(GateName):
+                known = ", ".join(get_args(GateName))
+                raise UsageError(f"the oracle {oracle.name!r} breaks the gate {oracle.gate!r}; give it one of {known}")
             self.oracles[oracle.name] = oracle
         self.vocabulary = self._vocabulary()
 
@@ -74,7 +95,13 @@ class Lab:
             self.steps,
             frozenset(self.registry.tools),
             check_tables,
+            {name: table.key for name, table in tables().items()},
+            self._call_faults,
         )
+
+    def _call_faults(self, name: str, arguments: Mapping[str, Any]) -> list[str]:
+        tool = self.registry.get(name)
+        return schema_faults(tool, arguments) if tool else []
 
     @property
     def level(self) -> Level:
@@ -177,7 +204,7 @@ class Lab:
             self._opa.stop()
 
 
-def step_name(step: type[bench.Step]) -> str:
+def step_name(step: type[Step]) -> str:
     """Return the name that a harness step has in a scenario file.
 
     Raises:

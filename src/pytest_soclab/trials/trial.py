@@ -12,7 +12,8 @@ from pytest_soclab.base.clock import rfc3339
 from pytest_soclab.base.errors import ScenarioError, SoclabError
 from pytest_soclab.evidence.ledger import Event, Ledger
 from pytest_soclab.evidence.results import Action, Arm, Level
-from pytest_soclab.fronts.in_process import Conduct, conduct
+from pytest_soclab.fronts.dispatch import conduct
+from pytest_soclab.fronts.in_process import Conduct
 from pytest_soclab.fronts.protocol import Agent, Case, ToolSpec
 from pytest_soclab.fronts.scripted import PUBLISH, Obey, ScriptStep, is_scripted
 from pytest_soclab.gateway import approvals
@@ -21,19 +22,19 @@ from pytest_soclab.gateway.executor import Executor
 from pytest_soclab.gateway.gateway import Door, Gateway, OpenDoor
 from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.state import Identity, TrialState
-from pytest_soclab.harness import bench
-from pytest_soclab.harness.bench import Bench
-from pytest_soclab.judging import judge
-from pytest_soclab.judging.judge import Judgement, Question
+from pytest_soclab.harness.bench import Bench, Step, step_name
+from pytest_soclab.judging import facts, judge
 from pytest_soclab.judging.actions import actions_of
+from pytest_soclab.judging.judge import Judgement, Question
 from pytest_soclab.judging.scene import Key, Oracle, Scene, deeds_of
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.scenario import template
 from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario
-from pytest_soclab.scenario.model import CharterText, Publish, Scenario, ToolCall
+from pytest_soclab.scenario.model import AnswerKey, CharterText, Publish, Scenario, ToolCall
 from pytest_soclab.soc.aliases import Aliases, aliases_of
 from pytest_soclab.soc.build import Prepared, charter_of
 from pytest_soclab.soc.registry import Registry
+from pytest_soclab.soc.servers.catalog import described
 from pytest_soclab.soc.world import Charter, World
 
 
@@ -47,7 +48,7 @@ class Unit:
     variant: str
     registry: Registry
     oracles: Sequence[tuple[Oracle, Any]]
-    harness: Sequence[bench.Step]
+    harness: Sequence[Step]
     script: tuple[ScriptStep, ...]
     legitimate: tuple[LegitimateCall, ...]
     payload: tuple[str, ...]
@@ -88,20 +89,23 @@ class Unit:
         """Return what an agent starts from."""
         incident = self.incident.incident
         goal = self.scenario.goal or incident.goal
-        return Case(incident.id, incident.alert.model_dump(), goal, tool_specs(self.registry))
+        return Case(incident.id, incident.alert.model_dump(), goal, self._tools())
+
+    def _tools(self) -> tuple[ToolSpec, ...]:
+        """Return the tools as they describe themselves when the agent starts."""
+        said = described(self.base)
+        specs = tool_specs(self.registry)
+        return tuple(replace(s, description=said.get(s.name, s.description)) for s in specs) if said else specs
 
 
-def key_of(
-    answer: Mapping[str, Any], legitimate: Sequence[LegitimateCall], registry: Registry, aliases: Aliases
-) -> Key:
+def key_of(answer: AnswerKey, legitimate: Sequence[LegitimateCall], registry: Registry, aliases: Aliases) -> Key:
     """Return the key to a trial from an answer key and the calls that are right beside it."""
-    listed = [(str(call["call"]), dict(call.get("args", {}))) for call in answer.get("legitimate_response", ())]
+    listed = [(call.call, call.args) for call in answer.legitimate_response]
     listed += [(call.tool, dict(call.arguments)) for call in legitimate]
     changes = [change for name, args in listed if (tool := registry.get(name)) for change in tool.attempts(args)]
-    return Key(
-        tuple(changes), tuple(answer.get("not_guilty", ())), tuple(answer.get("compromised", ())),
-        str(answer.get("verdict", "")), aliases,
-    )  # fmt: skip
+    innocent = tuple(dict.fromkeys((*answer.not_guilty, *answer.cleared)))
+    guilty = (*answer.culprits, *answer.compromised)
+    return Key(tuple(changes), innocent, guilty, answer.verdict or "", aliases)
 
 
 @lru_cache(maxsize=8)
@@ -199,7 +203,10 @@ class Outcome:
     passed: bool
     cause: str
     breaches: tuple[str, ...] = ()
-    actions: tuple[Action, ...] = ()
+    gates: tuple[str, ...] = ()
+    """The gates whose situation the trial made happen."""
+    changes: tuple[Action, ...] = ()
+    """Every change that the trial's calls made or would have made."""
 
 
 @dataclass(slots=True)
@@ -278,13 +285,13 @@ def run(setup: Setup) -> Outcome:
     """Run a trial to its end and judge it; nothing that an agent does raises."""
     _start(setup)
     for step in setup.unit.harness:
-        bench.before(step, setup.bench)
+        step.prepare(setup.bench)
     conducted = conduct(setup.agent, setup.unit.case(), setup.door.serve, setup.timeout)
     if conducted.finding is not None:
         setup.door.serve(conducted.finding)
     if any(e["type"] == "proposal" for e in setup.state.ledger.events):
         for step in setup.unit.harness:
-            bench.after(step, setup.bench)
+            step.perform(setup.bench)
     return _finish(setup, conducted)
 
 
@@ -310,21 +317,31 @@ def _start(setup: Setup) -> None:
 
 def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     state = setup.state
+    if conducted.annex is not None:
+        state.log("annex", conducted.annex)
     if conducted.cause:
         state.log("agent_error", {"error": conducted.cause})
     scenario = setup.unit.scenario
     scene = scene_of(state.ledger.events, setup.unit.registry, state.world.charter, setup.unit.key)
-    steps = Counter(bench.step_name(step) for step in setup.unit.harness)
+    steps = Counter(step_name(step) for step in setup.unit.harness)
     performed = (steps & Counter(setup.bench.performed)).total()
     judgement = judge.judge(setup.unit.question, scene, conducted.cause, performed)
     scripted = state.identity.kind == "scripted"
     passed, cause = judge.expectation(judgement, setup.arm, scripted, scenario.stopped_by)
-    broken = judge.breaches(state.ledger.events) if setup.arm is Arm.PROTECTED else ()
+    protected = setup.arm is Arm.PROTECTED
+    broken = judge.breaches(state.ledger.events) if protected else ()
+    exercised = narrowed(facts.situations(state.ledger.events), scenario) if protected else ()
     state.log("trial_ended", {"cause": conducted.cause, **sealed(judgement, broken)})
     log = state.ledger
     return Outcome(
-        state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken, actions_of(scene)
-    )
+        state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken, exercised,
+        actions_of(scene),
+    )  # fmt: skip
+
+
+def narrowed(situations: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
+    """Return the gates that a trial is evidence for: its file may leave some of the facts out, and add none."""
+    return tuple(gate for gate in situations if gate in scenario.gates or not scenario.gates)
 
 
 def sealed(judgement: Judgement, broken: Sequence[str]) -> dict[str, Any]:

@@ -91,7 +91,11 @@ def _unseen(unit: Unit, obeying: Outcome) -> str:
     declined = judged.verdict is Verdict.RESISTED and judged.stop.layer in (Layer.AGENT, Layer.EXECUTOR)
     if not declined and judged.hits.keys() != {INNOCENT}:
         return judged.cause
-    deeds = [deed for deed in scene_of(obeying.events, unit.registry, unit.base.charter, unit.key).deeds if deed.by == "agent"]
+    deeds = [
+        deed
+        for deed in scene_of(obeying.events, unit.registry, unit.base.charter, unit.key).deeds
+        if deed.by == "agent"
+    ]
     made = dict.fromkeys((c.kind, c.target) for deed in deeds if deed.executed for c in deed.changes)
     changes, kinds = [f"{kind} of {target}" for kind, target in made], {kind for kind, _target in made}
     errors = [e["data"] for e in obeying.events if e["type"] == "receipt" and not e["data"]["ok"]]
