@@ -3,10 +3,8 @@ package soclab.gateway
 
 # METADATA
 # title: Redact what the agent is handed
-# description: Holds for every call that is not known to be a note or a state change.
-obligations contains "redact" if not hands_nothing_out
-
-hands_nothing_out if tool.authority in ["note", "act"]
+# description: Holds for every call, for the answer to a change shows records too.
+obligations contains "redact"
 
 # METADATA
 # title: Record the recommendation, execute nothing

@@ -19,6 +19,7 @@ from pytest_soclab.gateway.approvals import Approver, LegitimateCall
 from pytest_soclab.gateway.executor import Executor
 from pytest_soclab.gateway.gateway import Door, Gateway, OpenDoor
 from pytest_soclab.gateway.grants import GrantOffice
+from pytest_soclab.gateway.leaving import texts
 from pytest_soclab.gateway.state import Identity, TrialState
 from pytest_soclab.harness import Bench
 from pytest_soclab.judge import Judgement, Question
@@ -267,6 +268,7 @@ def run(setup: Setup) -> Outcome:
 
 def _start(setup: Setup) -> None:
     scenario, incident = setup.unit.scenario, setup.unit.incident.incident
+    setup.state.handed += texts(incident.alert.model_dump())
     setup.state.log(
         "trial_started",
         {
