@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pytest_soclab.base.networks import network_of
-from pytest_soclab.gateway.leaving import readable, texts
+from pytest_soclab.leaks.egress import readable, texts
 from pytest_soclab.soc.registry import Effect, Tool
 
 _HASH = re.compile(r"(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})", re.IGNORECASE)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from pytest_soclab.gateway.leaving import readable, texts
+from pytest_soclab.leaks.egress import readable, texts
 from pytest_soclab.soc.registry import Authority, Tool
 from pytest_soclab.soc.world import World
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_soclab.gateway.leaving import redact
+from pytest_soclab.leaks.egress import redact
 from pytest_soclab.soc.events import Event
 from pytest_soclab.soc.world import Row, World
 

@@ -11,9 +11,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_soclab import rebuild, resources
-from pytest_soclab.artifacts import load_results
-from pytest_soclab.errors import ArtifactError, Fault, UsageError, printable
+from pytest_soclab.audit import rebuild
+from pytest_soclab.base import resources
+from pytest_soclab.base.errors import ArtifactError, Fault, UsageError, printable
+from pytest_soclab.evidence.store import load_results
 from pytest_soclab.report.words import count
 
 if TYPE_CHECKING:
@@ -52,9 +53,9 @@ def compare(options: argparse.Namespace) -> int:
 
 def merge(options: argparse.Namespace) -> int:
     """Join the shards of one session; 1 where it is incomplete, a gate failed or the required level is not reached."""
-    from pytest_soclab.recorder import failures
+    from pytest_soclab.base.settings import Settings
     from pytest_soclab.report import terminal
-    from pytest_soclab.settings import Settings
+    from pytest_soclab.session.recorder import failures
 
     results = rebuild.merge_folders([Path(folder) for folder in options.shards], Path(options.out))
     _say(*(line.text for line in terminal.render(results, verbosity=int(options.verbose))))

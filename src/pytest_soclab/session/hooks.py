@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_soclab import state
+from pytest_soclab.session import state
 
 _NAME = "soclab-listener"
 
@@ -39,15 +39,13 @@ class Listener:
         ours = name.startswith(("ATK-", "BEN-")) and name.endswith(".yaml")
         self.errors[ours] += 1
         if ours:
-            from pytest_soclab import session
-
             session.record_collection(self.config, report)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         """Add the known-answer gate's items and keep this shard's scenarios."""
         if state.LAB in self.config.stash:
-            from pytest_soclab import session as ours
+            from pytest_soclab.session import lifecycle as ours
 
             ours.add_known_answers(session, items)
             ours.select(self.config, items)
@@ -55,7 +53,7 @@ class Listener:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Load the policy before any trial runs."""
         if state.LAB in self.config.stash:
-            from pytest_soclab import session as ours
+            from pytest_soclab.session import lifecycle as ours
 
             ours.check(session)
 
@@ -69,22 +67,18 @@ class Listener:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Assemble the results and raise the exit status where a gate says so."""
         if state.RECORDER in self.config.stash or state.LAB in self.config.stash:
-            from pytest_soclab import session as ours
+            from pytest_soclab.session import lifecycle as ours
 
             ours.finish(session)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Write the terminal section."""
         if state.RECORDER in self.config.stash:
-            from pytest_soclab import session
-
             session.summarise(self.config, terminalreporter)
 
     def pytest_unconfigure(self) -> None:
         """Release the policy engine."""
         if state.LAB in self.config.stash:
-            from pytest_soclab import session
-
             session.close(self.config)
 
     @pytest.hookimpl(optionalhook=True)
@@ -92,14 +86,10 @@ class Listener:
         """Take in what a worker sent before it ended."""
         output = getattr(node, "workeroutput", None)
         if output and "soclab" in output:
-            from pytest_soclab import session
-
             session.worker_down(self.config, output)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:  # noqa: ARG002 - as above
         """Note what the workers are to run, so that a worker's death hides nothing."""
         if any("::ATK-" in name or "::BEN-" in name for name in ids):
-            from pytest_soclab import session
-
             session.expect(self.config, ids)

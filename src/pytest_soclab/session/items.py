@@ -13,17 +13,17 @@ from typing import Any
 
 import pytest
 
-from pytest_soclab import state
-from pytest_soclab.errors import Fault, ScenarioError, SoclabError
+from pytest_soclab.base.errors import Fault, ScenarioError, SoclabError
+from pytest_soclab.evidence.results import Arm, Trial, Verdict
 from pytest_soclab.gateway.gateway import Gateway
 from pytest_soclab.gateway.state import Identity
-from pytest_soclab.judge import NOTHING
-from pytest_soclab.lab import Lab
+from pytest_soclab.judging.judge import NOTHING
 from pytest_soclab.policy.model import Engine
-from pytest_soclab.record import Arm, Trial, Verdict
 from pytest_soclab.report import failure, junit
 from pytest_soclab.scenario.load import LoadedScenario, load_scenario
-from pytest_soclab.trial import Control, Outcome, Setup, Unit, guarded_door, run, state_of
+from pytest_soclab.session import state
+from pytest_soclab.trials.lab import Lab
+from pytest_soclab.trials.trial import Control, Outcome, Setup, Unit, guarded_door, run, state_of
 
 
 class TrialFailedError(Exception):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pytest_soclab.record import Kind, Layer, Trial, Verdict
+from pytest_soclab.evidence.results import Kind, Layer, Trial, Verdict
 
 
 @dataclass(frozen=True, slots=True)

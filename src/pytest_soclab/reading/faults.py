@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from pytest_soclab.errors import Fault, nearest, quote
+from pytest_soclab.base.errors import Fault, nearest, quote
+from pytest_soclab.reading.yaml_source import MAX_FAULTS, Document
 from pytest_soclab.scenario.model import CALL_TAG, FINDING_TAG
-from pytest_soclab.scenario.yaml_source import MAX_FAULTS, Document
 
 Loc = tuple[str | int, ...]
 

@@ -9,15 +9,15 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pytest_soclab import oracles
-from pytest_soclab.agents.protocol import Agent
-from pytest_soclab.agents.scripted import Dead, Empty, Refuse, ScriptStep
-from pytest_soclab.errors import quote
-from pytest_soclab.judge import deliveries
-from pytest_soclab.ledger import Draft, Event, Ledger
+from pytest_soclab.base.errors import quote
+from pytest_soclab.evidence.ledger import Draft, Event, Ledger
+from pytest_soclab.evidence.results import Arm, Kind, Layer, Level, Verdict
+from pytest_soclab.fronts.protocol import Agent
+from pytest_soclab.fronts.scripted import Dead, Empty, Refuse, ScriptStep
+from pytest_soclab.judging import oracles
+from pytest_soclab.judging.judge import deliveries
 from pytest_soclab.policy.model import Engine
-from pytest_soclab.record import Arm, Kind, Layer, Level, Verdict
-from pytest_soclab.trial import (
+from pytest_soclab.trials.trial import (
     Control,
     Outcome,
     Setup,

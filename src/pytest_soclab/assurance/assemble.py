@@ -11,7 +11,7 @@ from pytest_soclab.assurance.gates import gates, known_answer_gate
 from pytest_soclab.assurance.ladder import Evidence, decide, lower
 from pytest_soclab.assurance.profile import Profile
 from pytest_soclab.assurance.units import rates
-from pytest_soclab.record import (
+from pytest_soclab.evidence.results import (
     AgentInfo,
     Arm,
     ArmResult,

@@ -8,19 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_soclab import __version__, artifacts, judge, ledger
-from pytest_soclab.artifacts import TranscriptFolder, load_results, transcripts_to_show
-from pytest_soclab.assemble import Facts, results_of
+from pytest_soclab import __version__
+from pytest_soclab.assurance.assemble import Facts, results_of
 from pytest_soclab.assurance.gates import KNOWN_ANSWER
 from pytest_soclab.assurance.gates import gates as gates_of
 from pytest_soclab.assurance.ladder import Evidence, decide
 from pytest_soclab.assurance.profile import Profile, load_profile
 from pytest_soclab.assurance.units import rates
-from pytest_soclab.errors import ArtifactError, UsageError, printable
-from pytest_soclab.ledger import Event
+from pytest_soclab.audit.merge import Joined, merge
+from pytest_soclab.base.errors import ArtifactError, UsageError, printable
+from pytest_soclab.evidence import ledger, store
+from pytest_soclab.evidence.ledger import Event
+from pytest_soclab.evidence.results import Arm, Gate, Level, Results, Trial, Verdict
+from pytest_soclab.evidence.store import TranscriptFolder, load_results, transcripts_to_show
+from pytest_soclab.judging import judge
 from pytest_soclab.policy.ablation import Record, record_of
-from pytest_soclab.record import Arm, Gate, Level, Results, Trial, Verdict
-from pytest_soclab.report.merge import Joined, merge
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ def verify(folder: Path) -> Verified:
         level = max(level, checked.level)
     faults += _strays(folder, results)
     faults += _log_faults(folder, results)
-    faults += (f"{folder / artifacts.RESULTS}: {fault}" for fault in _record_faults(results, level))
+    faults += (f"{folder / store.RESULTS}: {fault}" for fault in _record_faults(results, level))
     if not faults:
         faults += _page_faults(folder, results)
     return Verified(len(results.trials), events, tuple(faults))
@@ -64,7 +66,7 @@ class _Checked:
 
 
 def _checked(folder: Path, trial: Trial) -> _Checked:
-    path = folder / artifacts.TRANSCRIPTS / f"{trial.id}.jsonl"
+    path = folder / store.TRANSCRIPTS / f"{trial.id}.jsonl"
     if not trial.root_hash:
         return _Checked(f"{path}: a transcript of a trial that did not end" if path.exists() else "")
     try:
@@ -117,16 +119,16 @@ def _page_faults(folder: Path, results: Results) -> Iterator[str]:
     if results.timing.soclab != __version__:
         return
     pages = {
-        artifacts.REPORT: html.render(results, transcripts_to_show(folder, results)),
-        artifacts.SUMMARY: summary.render(results).partition("\n")[0],  # the rest may speak of an earlier session
+        store.REPORT: html.render(results, transcripts_to_show(folder, results)),
+        store.SUMMARY: summary.render(results).partition("\n")[0],  # the rest may speak of an earlier session
     }
     for name, expected in pages.items():
         path = folder / name
         if not path.is_file():
             continue
         stored = path.read_text(encoding="utf-8", errors="replace")
-        if (stored if name == artifacts.REPORT else stored.partition("\n")[0]) != expected:
-            yield f"{path}: not what {artifacts.RESULTS} says; `soclab report {folder}` writes it anew"
+        if (stored if name == store.REPORT else stored.partition("\n")[0]) != expected:
+            yield f"{path}: not what {store.RESULTS} says; `soclab report {folder}` writes it anew"
 
 
 def read_transcript(path: Path) -> list[Event]:
@@ -157,12 +159,12 @@ def _strays(folder: Path, results: Results) -> Iterator[str]:
     known = {trial.id for trial in results.trials}
     for name in TranscriptFolder(folder):
         if name not in known:
-            yield f"{folder / artifacts.TRANSCRIPTS / name}.jsonl: a transcript that the results do not name"
+            yield f"{folder / store.TRANSCRIPTS / name}.jsonl: a transcript that the results do not name"
 
 
 def _log_faults(folder: Path, results: Results) -> Iterator[str]:
     """Compare the lines that were appended as trials ended with the final results."""
-    path = folder / artifacts.TRIALS
+    path = folder / store.TRIALS
     expected = {trial.id: trial for trial in results.trials}
     seen: set[str] = set()
     lines = path.read_bytes().splitlines() if path.is_file() else []
@@ -249,12 +251,12 @@ def write_report(folder: Path, results: Results, previous: Results | None = None
     """
     from pytest_soclab.report import html, summary
 
-    out = artifacts.Artifacts(folder, fresh=False)
-    out.write(artifacts.REPORT, html.render(results, transcripts_to_show(folder, results)))
-    out.write(artifacts.SUMMARY, summary.render(results, previous))
+    out = store.Artifacts(folder, fresh=False)
+    out.write(store.REPORT, html.render(results, transcripts_to_show(folder, results)))
+    out.write(store.SUMMARY, summary.render(results, previous))
     if out.trouble:
         raise ArtifactError(out.trouble)
-    return [folder / artifacts.REPORT, folder / artifacts.SUMMARY]
+    return [folder / store.REPORT, folder / store.SUMMARY]
 
 
 def decisions(folder: Path) -> list[Record]:
@@ -283,13 +285,13 @@ def merge_folders(folders: Sequence[Path], out: Path) -> Results:
         raise ArtifactError(*faults)
     shards = [load_results(folder) for folder in folders]
     results = merge(shards, lambda joined: _decide(joined, shards))
-    written = artifacts.Artifacts(out)
+    written = store.Artifacts(out)
     for folder, shard in zip(folders, shards, strict=True):
         transcripts = TranscriptFolder(folder)
         for trial in shard.trials:
             if trial.root_hash:
                 written.append(trial.model_dump(mode="json"), transcripts.text(trial.id))
-    written.write(artifacts.RESULTS, artifacts.results_parts(results))
+    written.write(store.RESULTS, store.results_parts(results))
     if written.trouble:
         raise ArtifactError(written.trouble)
     write_report(out, results)

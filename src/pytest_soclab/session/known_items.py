@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from pytest_soclab import state
-from pytest_soclab.errors import printable
+from pytest_soclab.base.errors import printable
+from pytest_soclab.base.settings import Settings
 from pytest_soclab.known_answer.results import GateResult, beyond_sentence, item_sentence
 from pytest_soclab.known_answer.session import GateRequest, run_gate
 from pytest_soclab.known_answer.statistic import Outcome
-from pytest_soclab.settings import Settings
+from pytest_soclab.session import state
 
 COLLECTOR = "known-answer"
 BEYOND = "beyond-human"

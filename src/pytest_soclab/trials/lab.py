@@ -7,19 +7,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from pytest_soclab import clock, harness, oracles, resources
-from pytest_soclab.errors import PolicyUnavailable, UsageError
-from pytest_soclab.oracles import Oracle
+from pytest_soclab.base import clock, resources
+from pytest_soclab.base.errors import PolicyUnavailable, UsageError
+from pytest_soclab.base.settings import Settings
+from pytest_soclab.evidence.results import Level, PolicyInfo
+from pytest_soclab.harness import bench
+from pytest_soclab.judging import oracles
+from pytest_soclab.judging.oracles import Oracle
 from pytest_soclab.policy.model import Engine, PolicySource
-from pytest_soclab.record import Level, PolicyInfo
 from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario, load_incident
 from pytest_soclab.scenario.vocabulary import Vocabulary
-from pytest_soclab.settings import Settings
 from pytest_soclab.soc.build import Prepared, check_tables, prepare
 from pytest_soclab.soc.registry import Registry, Tool
 from pytest_soclab.soc.servers import registry as standard_registry
-from pytest_soclab.trial import Unit, make_unit
-from pytest_soclab.witness import witness
+from pytest_soclab.trials.trial import Unit, make_unit
+from pytest_soclab.trials.witness import witness
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Extensions:
     """What plugins add to the closed sets."""
 
     tools: tuple[Tool, ...] = ()
-    steps: tuple[type[harness.Step], ...] = ()
+    steps: tuple[type[bench.Step], ...] = ()
 
 
 @dataclass
@@ -54,7 +56,7 @@ class Lab:
         extra = self.extensions.tools
         self.registry: Registry = Registry.of([*standard.tools.values(), *extra]) if extra else standard
         self.oracles: dict[str, Oracle] = oracles.standard(self.registry)
-        self.steps: dict[str, type[harness.Step]] = dict(harness.STEPS)
+        self.steps: dict[str, type[bench.Step]] = dict(bench.STEPS)
         self.steps.update({step_name(step): step for step in self.extensions.steps})
         self.vocabulary = self._vocabulary()
 
@@ -175,7 +177,7 @@ class Lab:
             self._opa.stop()
 
 
-def step_name(step: type[harness.Step]) -> str:
+def step_name(step: type[bench.Step]) -> str:
     """Return the name that a harness step has in a scenario file.
 
     Raises:

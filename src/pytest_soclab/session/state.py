@@ -9,8 +9,8 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_soclab.known_answer.results import GateResult
-    from pytest_soclab.lab import Lab
-    from pytest_soclab.recorder import Recorder
+    from pytest_soclab.session.recorder import Recorder
+    from pytest_soclab.trials.lab import Lab
 
 LAB: pytest.StashKey[Callable[[], Lab]] = pytest.StashKey()
 """Returns the process's lab, made at the first call."""

@@ -10,23 +10,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pytest_soclab import oracles, resources
-from pytest_soclab.agents.scripted import Refuse
-from pytest_soclab.errors import Fault, ScenarioError, UsageError, nearest
-from pytest_soclab.judge import deliveries
-from pytest_soclab.lab import Lab
+from pytest_soclab.base import resources
+from pytest_soclab.base.errors import Fault, ScenarioError, UsageError, nearest
+from pytest_soclab.base.settings import Settings
+from pytest_soclab.evidence.results import Arm, Kind, Level, Results
+from pytest_soclab.fronts.scripted import Refuse
+from pytest_soclab.judging import oracles
+from pytest_soclab.judging.judge import deliveries
 from pytest_soclab.policy.load import load_policy
 from pytest_soclab.policy.model import DecisionInput
-from pytest_soclab.record import Arm, Kind, Level, Results
 from pytest_soclab.scenario import corpus
 from pytest_soclab.scenario.load import LoadedScenario, find_incident, load_scenario
 from pytest_soclab.scenario.scaffold import scaffold
 from pytest_soclab.scenario.schema import incident_schema, scenario_schema
-from pytest_soclab.settings import Settings
 from pytest_soclab.soc.registry import Effect
 from pytest_soclab.soc.servers import tables
-from pytest_soclab.trial import Setup, Unit, open_door, run, state_of
-from pytest_soclab.witness import witness
+from pytest_soclab.trials.lab import Lab
+from pytest_soclab.trials.trial import Setup, Unit, open_door, run, state_of
+from pytest_soclab.trials.witness import witness
 
 CLEAN, FAULTY = 0, 1
 OWN = Path("scenarios")

@@ -19,9 +19,9 @@ from queue import Empty as Nothing
 from queue import SimpleQueue
 from typing import Any
 
-from pytest_soclab.agents.protocol import Agent, Case, Finding
-from pytest_soclab.agents.scripted import PUBLISH, Scripted, is_scripted
-from pytest_soclab.clock import monotonic
+from pytest_soclab.base.clock import monotonic
+from pytest_soclab.fronts.protocol import Agent, Case, Finding
+from pytest_soclab.fronts.scripted import PUBLISH, Scripted, is_scripted
 from pytest_soclab.gateway.normal import Request, request_from, request_of, said
 from pytest_soclab.gateway.state import ToolResult
 

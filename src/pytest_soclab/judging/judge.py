@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_soclab import oracles
+from pytest_soclab.evidence.ledger import Event, digest
+from pytest_soclab.evidence.results import Arm, Kind, Layer, Verdict
 from pytest_soclab.gateway.approvals import LegitimateCall
 from pytest_soclab.gateway.gateway import SCHEMA_REASONS
-from pytest_soclab.ledger import Event, digest
-from pytest_soclab.oracles import Deed, Oracle, Scene
+from pytest_soclab.judging import oracles
+from pytest_soclab.judging.oracles import Deed, Oracle, Scene
 from pytest_soclab.policy.model import UNAVAILABLE
-from pytest_soclab.record import Arm, Kind, Layer, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _delivered(question: Question, scene: Scene, performed: int) -> bool:
 
 def deliveries(payload: Sequence[str], events: Sequence[Event]) -> dict[str, int]:
     """Return for each payload text that the agent was handed the event in which it was handed it first."""
-    from pytest_soclab.gateway.leaving import texts
+    from pytest_soclab.leaks.egress import texts
 
     found: dict[str, int] = {}
     for event in events:

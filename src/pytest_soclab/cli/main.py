@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from pytest_soclab.errors import SoclabError, printable
+from pytest_soclab.base.errors import SoclabError, printable
 
 if TYPE_CHECKING:
-    from pytest_soclab.commands import Said
+    from pytest_soclab.cli.authoring import Said
 from pytest_soclab.options import LEVELS
 
 PROGRAM = "soclab"
@@ -182,7 +182,7 @@ def _stored(name: str) -> Callable[[argparse.Namespace], int]:
     """Return a function that runs one of `stored`'s, imported only then."""
 
     def run(options: argparse.Namespace) -> int:
-        from pytest_soclab import stored
+        from pytest_soclab.cli import stored
 
         status: int = getattr(stored, name)(options)
         return status
@@ -233,19 +233,19 @@ def _new_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _lint(options: argparse.Namespace) -> int:
-    from pytest_soclab.commands import LintOptions, lint
+    from pytest_soclab.cli.authoring import LintOptions, lint
 
     return _say(lint(LintOptions(options.paths, options.policies, not options.no_witness, options.complete)))
 
 
 def _schema(options: argparse.Namespace) -> int:
-    from pytest_soclab.commands import schema
+    from pytest_soclab.cli.authoring import schema
 
     return _say(schema(options.name))
 
 
 def _new(options: argparse.Namespace) -> int:
-    from pytest_soclab.commands import new
+    from pytest_soclab.cli.authoring import new
 
     return _say(new(options.kind, options.id, options.incident, options.output))
 

@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_soclab import __version__, artifacts, clock
-from pytest_soclab.artifacts import Artifacts, transcripts_to_show
-from pytest_soclab.assemble import Facts, results_of
+from pytest_soclab import __version__
+from pytest_soclab.assurance.assemble import Facts, results_of
 from pytest_soclab.assurance.profile import load_profile
 from pytest_soclab.assurance.units import WORST
-from pytest_soclab.errors import ArtifactError, printable
-from pytest_soclab.record import GateStatus, Level, PolicyInfo, Results, Timing, Trial
+from pytest_soclab.base import clock
+from pytest_soclab.base.errors import ArtifactError, printable
+from pytest_soclab.evidence import store
+from pytest_soclab.evidence.results import GateStatus, Level, PolicyInfo, Results, Timing, Trial
+from pytest_soclab.evidence.store import Artifacts, transcripts_to_show
 
 if TYPE_CHECKING:
-    from pytest_soclab.settings import Settings
+    from pytest_soclab.base.settings import Settings
 
 _CI = ("GITHUB_REF_NAME", "GITHUB_SHA", "GITHUB_RUN_ID", "CI_COMMIT_REF_NAME", "CI_COMMIT_SHA", "CI_JOB_ID")
 
@@ -102,9 +104,9 @@ class Recorder:
         self.failures = [] if self.settings.report_only else failures(results, self.settings)
         if self.facts.policy_changed:
             self.failures.append(f"policy_changed: {self.facts.policy_changed}")
-        self.artifacts.write(artifacts.RESULTS, artifacts.results_parts(results))
+        self.artifacts.write(store.RESULTS, store.results_parts(results))
         text = summary.render(results, self._previous())
-        self.artifacts.write(artifacts.SUMMARY, text)
+        self.artifacts.write(store.SUMMARY, text)
         self._write_report(results)
         self._job_summary(text)
         self._sarif(results)
@@ -135,13 +137,13 @@ class Recorder:
         finally:
             if collects:
                 gc.enable()
-        self.artifacts.write(artifacts.REPORT, page)
+        self.artifacts.write(store.REPORT, page)
 
     def _previous(self) -> Results | None:
         if not self.settings.previous:
             return None
         try:
-            return artifacts.load_results(Path(self.settings.previous))
+            return store.load_results(Path(self.settings.previous))
         except ArtifactError as error:
             self.failures.append(str(error))
             return None
@@ -226,7 +228,7 @@ def ensure(config: pytest.Config, settings: Settings) -> Recorder:
     Raises:
         UsageError: when the assurance profile is missing or wrong.
     """
-    from pytest_soclab import state
+    from pytest_soclab.session import state
 
     recorder = config.stash.get(state.RECORDER, None)
     if recorder is None:

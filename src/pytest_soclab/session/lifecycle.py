@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from pytest_soclab import listener, resources, state
-from pytest_soclab.collection import ScenarioFile, ScenarioItem, census, in_shard, lost, selected, unfinished
-from pytest_soclab.errors import SoclabError
-from pytest_soclab.lab import Extensions, Lab
+from pytest_soclab.base import resources
+from pytest_soclab.base.errors import SoclabError
+from pytest_soclab.base.settings import Settings, settings_of, wants_gate
 from pytest_soclab.options import distributes
-from pytest_soclab.recorder import Recorder, ensure, red_trials
-from pytest_soclab.settings import Settings, settings_of, wants_gate
+from pytest_soclab.session import hooks, state
+from pytest_soclab.session.items import ScenarioFile, ScenarioItem, census, in_shard, lost, selected, unfinished
+from pytest_soclab.session.recorder import Recorder, ensure, red_trials
+from pytest_soclab.trials.lab import Extensions, Lab
 
 _REPORT_ATTRIBUTE = "soclab"
 _MARKUP: dict[str, dict[str, bool]] = {
@@ -80,7 +81,7 @@ def activate(config: pytest.Config) -> None:
     """
     if state.LAB in config.stash:
         return
-    listener.register(config)
+    hooks.register(config)
     made: list[Lab] = []
     settings = _usage(lambda: settings_of(config))
 
@@ -116,7 +117,7 @@ def prepare(config: pytest.Config) -> None:
         explicit = config.args_source is pytest.Config.ArgsSource.ARGS
         config.args[:] = [*named, own] if explicit else [own]
     if _usage(lambda: wants_gate(settings)):
-        from pytest_soclab import known_items
+        from pytest_soclab.session import known_items
 
         config.stash[state.GATE] = _usage(lambda: known_items.gate_of(settings))
     if not is_worker(config) and distributes(config) and (settings.policies or settings.opa_url or settings.opa_binary):
@@ -166,7 +167,7 @@ def add_known_answers(session: pytest.Session, items: list[pytest.Item]) -> None
     """Add the known-answer gate's items before anything is deselected."""
     gate = session.config.stash.get(state.GATE, None)
     if gate is not None:
-        from pytest_soclab import known_items
+        from pytest_soclab.session import known_items
 
         items.extend(known_items.make_items(session, gate))
 
@@ -199,7 +200,7 @@ def check(session: pytest.Session) -> None:
 
 
 def _known_answers(items: list[pytest.Item]) -> list[str]:
-    from pytest_soclab.known_items import KnownAnswerItem
+    from pytest_soclab.session.known_items import KnownAnswerItem
 
     return [item.key for item in items if isinstance(item, KnownAnswerItem)]
 

@@ -15,8 +15,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from pytest_soclab.gateway import leaving
-from pytest_soclab.ledger import Event
+from pytest_soclab.evidence.ledger import Event
+from pytest_soclab.leaks import egress
 from pytest_soclab.soc.registry import Change, Registry
 from pytest_soclab.soc.world import Charter
 
@@ -230,12 +230,12 @@ def _running(scene: Scene) -> Iterator[tuple[int, int, int]]:
 
 def _secret_left(scene: Scene, parameter: Names) -> list[int]:
     wanted = {k: v for k, v in scene.charter.secrets.items() if k in _names(parameter)}
-    return [d.seq for d in scene.deeds if leaving.secret_labels(_leaves(scene, d), wanted)]
+    return [d.seq for d in scene.deeds if egress.secret_labels(_leaves(scene, d), wanted)]
 
 
 def _name_left(scene: Scene, parameter: Names) -> list[int]:
     wanted = _names(parameter)
-    return [d.seq for d in scene.deeds if _outside(scene, d) and leaving.names_in(_leaves(scene, d), wanted)]
+    return [d.seq for d in scene.deeds if _outside(scene, d) and egress.names_in(_leaves(scene, d), wanted)]
 
 
 def _outside(scene: Scene, deed: Deed) -> bool:

@@ -11,15 +11,15 @@ from typing import Any, TypeVar
 
 import pytest
 
-from pytest_soclab import trial
-from pytest_soclab.agents.protocol import Agent
-from pytest_soclab.collection import ScenarioItem, running
-from pytest_soclab.errors import SoclabError
+from pytest_soclab.base.errors import SoclabError
+from pytest_soclab.evidence.ledger import Ledger
+from pytest_soclab.fronts.protocol import Agent
 from pytest_soclab.gateway.approvals import Approver
 from pytest_soclab.gateway.gateway import Door
-from pytest_soclab.ledger import Ledger
 from pytest_soclab.policy.model import Engine
+from pytest_soclab.session.items import ScenarioItem, running
 from pytest_soclab.soc.world import World
+from pytest_soclab.trials import trial
 
 __all__ = ["Agent", "Approver", "Door", "Engine", "Ledger", "World"]
 """The types in the signatures of `plugin`, which cannot import them itself."""

@@ -17,8 +17,8 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError, YAMLStreamError
 from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, DocumentStartEvent, ScalarEvent
 from ruamel.yaml.resolver import VersionedResolver
 
-from pytest_soclab.errors import Fault, ScenarioError, quote
-from pytest_soclab.scenario import yaml_words
+from pytest_soclab.base.errors import Fault, ScenarioError, quote
+from pytest_soclab.reading import yaml_words
 
 MAX_BYTES = 1_048_576
 MAX_DEPTH = 32

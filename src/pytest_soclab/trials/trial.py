@@ -8,25 +8,26 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from pytest_soclab import harness, judge, oracles
-from pytest_soclab.agents.conduct import Conduct, conduct
-from pytest_soclab.agents.protocol import Agent, Case, ToolSpec
-from pytest_soclab.agents.scripted import PUBLISH, Obey, ScriptStep, is_scripted
-from pytest_soclab.clock import rfc3339
-from pytest_soclab.errors import ScenarioError, SoclabError
+from pytest_soclab.base.clock import rfc3339
+from pytest_soclab.base.errors import ScenarioError, SoclabError
+from pytest_soclab.evidence.ledger import Event, Ledger
+from pytest_soclab.evidence.results import Arm, Level
+from pytest_soclab.fronts.in_process import Conduct, conduct
+from pytest_soclab.fronts.protocol import Agent, Case, ToolSpec
+from pytest_soclab.fronts.scripted import PUBLISH, Obey, ScriptStep, is_scripted
 from pytest_soclab.gateway import approvals
 from pytest_soclab.gateway.approvals import Approver, LegitimateCall
 from pytest_soclab.gateway.executor import Executor
 from pytest_soclab.gateway.gateway import Door, Gateway, OpenDoor
 from pytest_soclab.gateway.grants import GrantOffice
-from pytest_soclab.gateway.leaving import texts
 from pytest_soclab.gateway.state import Identity, TrialState
-from pytest_soclab.harness import Bench
-from pytest_soclab.judge import Judgement, Question
-from pytest_soclab.ledger import Event, Ledger
-from pytest_soclab.oracles import Oracle, Scene
+from pytest_soclab.harness import bench
+from pytest_soclab.harness.bench import Bench
+from pytest_soclab.judging import judge, oracles
+from pytest_soclab.judging.judge import Judgement, Question
+from pytest_soclab.judging.oracles import Oracle, Scene
+from pytest_soclab.leaks.egress import texts
 from pytest_soclab.policy.model import Engine
-from pytest_soclab.record import Arm, Level
 from pytest_soclab.scenario import template
 from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario
 from pytest_soclab.scenario.model import CharterText, Publish, Scenario, ToolCall
@@ -45,7 +46,7 @@ class Unit:
     variant: str
     registry: Registry
     oracles: Sequence[tuple[Oracle, Any]]
-    harness: Sequence[harness.Step]
+    harness: Sequence[bench.Step]
     script: tuple[ScriptStep, ...]
     legitimate: tuple[LegitimateCall, ...]
     payload: tuple[str, ...]
@@ -256,13 +257,13 @@ def run(setup: Setup) -> Outcome:
     """Run a trial to its end and judge it; nothing that an agent does raises."""
     _start(setup)
     for step in setup.unit.harness:
-        harness.before(step, setup.bench)
+        bench.before(step, setup.bench)
     conducted = conduct(setup.agent, setup.unit.case(), setup.door.serve, setup.timeout)
     if conducted.finding is not None:
         setup.door.serve(conducted.finding)
     if any(e["type"] == "proposal" for e in setup.state.ledger.events):
         for step in setup.unit.harness:
-            harness.after(step, setup.bench)
+            bench.after(step, setup.bench)
     return _finish(setup, conducted)
 
 
@@ -293,7 +294,7 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
         state.log("agent_error", {"error": conducted.cause})
     scenario = setup.unit.scenario
     scene = scene_of(state.ledger.events, setup.unit.registry, state.world.charter)
-    steps = Counter(harness.step_name(step) for step in setup.unit.harness)
+    steps = Counter(bench.step_name(step) for step in setup.unit.harness)
     performed = (steps & Counter(setup.bench.performed)).total()
     judgement = judge.judge(setup.unit.question, scene, conducted.cause, performed)
     scripted = state.identity.kind == "scripted"

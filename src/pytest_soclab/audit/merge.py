@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_soclab.errors import Fault, UsageError, quote
-from pytest_soclab.record import (
+from pytest_soclab.base.errors import Fault, UsageError, quote
+from pytest_soclab.evidence.results import (
     AgentInfo,
     Digests,
     Level,

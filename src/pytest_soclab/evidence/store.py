@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_soclab.errors import ArtifactError
-from pytest_soclab.ledger import Event
-from pytest_soclab.record import Results, Trial
+from pytest_soclab.base.errors import ArtifactError
+from pytest_soclab.evidence.ledger import Event
+from pytest_soclab.evidence.results import Results, Trial
 
 RESULTS, TRIALS, TRANSCRIPTS = "results.json", "trials.jsonl", "transcripts"
 REPORT, SUMMARY = "report.html", "summary.md"

@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from pytest_soclab import ledger
-from pytest_soclab.errors import PolicyUnavailable
+from pytest_soclab.base.errors import PolicyUnavailable
+from pytest_soclab.evidence import ledger
 from pytest_soclab.gateway.approvals import Fatigued
 from pytest_soclab.gateway.executor import Executor
 from pytest_soclab.gateway.gateway import Gateway, log_proposal
 from pytest_soclab.gateway.grants import LIFETIME, GrantOffice, proposal_hash
 from pytest_soclab.gateway.normal import proposal_of, request_of
 from pytest_soclab.gateway.state import Proposal, TrialState
-from pytest_soclab.harness_steps import (
+from pytest_soclab.harness.steps import (
     STEPS,
     ApproverFatigue,
     CallStep,

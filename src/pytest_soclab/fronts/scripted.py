@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from pytest_soclab.agents.protocol import Case, Finding, Soc
+from pytest_soclab.fronts.protocol import Case, Finding, Soc
 
 PUBLISH = "cases.publish_finding"
 

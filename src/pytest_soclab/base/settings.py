@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_soclab.errors import UsageError, nearest, quote
+from pytest_soclab.base.errors import UsageError, nearest, quote
 from pytest_soclab.options import INI, LEVELS, MODES
 
 if TYPE_CHECKING:

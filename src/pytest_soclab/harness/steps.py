@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pytest_soclab.gateway.grants import LIFETIME
 
 if TYPE_CHECKING:
-    from pytest_soclab.harness import Bench
+    from pytest_soclab.harness.bench import Bench
 
 
 class Step(BaseModel):
