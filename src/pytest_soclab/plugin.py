@@ -45,15 +45,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
         hooks.register(config)
     if given:
-        session.prepare(config)
+        from pytest_soclab.session import lifecycle
+
+        lifecycle.prepare(config)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collect `ATK-*.yaml` and `BEN-*.yaml`, and touch no other file."""
     if file_path.suffix != ".yaml" or not file_path.name.startswith(("ATK-", "BEN-")):
         return None
+    from pytest_soclab.session import lifecycle
 
-    return session.collect_file(file_path, parent)
+    return lifecycle.collect_file(file_path, parent)
 
 
 @pytest.fixture
