@@ -41,8 +41,7 @@ grounded(target, least) if {
 	pieces := [piece | some piece in seen_pieces; speaks_of(piece, target)]
 	count(pieces) >= least.pieces
 	count({piece.kind | some piece in pieces}) >= least.kinds
-	some piece in pieces
-	first_hand(piece, target)
+	count({piece.kind | some piece in pieces; first_hand(piece, target)}) >= least.first_hand
 }
 
 seen_pieces := [piece | some piece in input.grounds.seen; piece.incident == incident.id]
@@ -54,7 +53,7 @@ speaks_of(piece, target) if {
 	count(piece.kind) > 0
 }
 
-# What anybody may have written is a witness beside a record, but none alone, except of the record itself.
+# What anybody may have written counts beside a record, but never alone, except about the record itself.
 first_hand(piece, _) if not piece.kind in settings.testimony_kinds
 
 first_hand(piece, target) if target.type in settings.testimony_of[piece.kind]

@@ -17,6 +17,14 @@ obligations contains "record_only" if {
 may_execute if input.level >= 4
 
 # METADATA
+# title: Ask a human before a conclusion is published
+# description: Holds for a note that clears or accuses somebody or puts a case away, at every level.
+obligations contains "require_approval" if {
+	takes_notes
+	not conclusion_cautious
+}
+
+# METADATA
 # title: Ask a human first
 # description: Holds for every state change from L4 on that may not run unattended.
 obligations contains "require_approval" if {

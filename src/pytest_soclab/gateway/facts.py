@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pytest_soclab.base.networks import Network, is_inside, network_of
-from pytest_soclab.gateway.grounds import is_named
+from pytest_soclab.base.networks import Network, covers, network_of
+from pytest_soclab.gateway.grounds import fold, is_named
 from pytest_soclab.gateway.indicators import unseen
 from pytest_soclab.gateway.normal import schema_faults, shape_faults
 from pytest_soclab.gateway.people import People, people_of
@@ -106,6 +106,7 @@ def _target_in(aim: Aim, world: World) -> dict[str, Any]:
         "roles": list(dict.fromkeys(role for asset in meant.values() for role in asset.roles)),
         "last_of": [role for role in own.roles if _last(role, aim.value, world)],
         "in_scope": in_scope(aim, charter),
+        "alerted": is_named(aim.type, aim.value, _alerted(charter), world),
         "size": _size(aim.value) if aim.type == "address" else 1,
         "ascii": aim.value.isascii(),
         "maintenance": [
@@ -114,13 +115,17 @@ def _target_in(aim: Aim, world: World) -> dict[str, Any]:
     }
 
 
+def _alerted(charter: Charter) -> frozenset[str]:
+    return frozenset(fold(name) for name in charter.subjects)
+
+
 def _assets_meant(aim: Aim, world: World) -> dict[str, Asset]:
     """Return the declared assets that a target is: the one of that name, and whatever has an address in a network."""
     declared = world.charter.assets or {}
     found = {name: asset for name, asset in declared.items() if name == aim.value}
     network = network_of(aim.value) if aim.type == "address" else None
     if network is not None:
-        found |= {name: asset for name, asset in declared.items() if is_inside(_address(name, world), network)}
+        found |= {name: asset for name, asset in declared.items() if covers(network, _address(name, world))}
     return found
 
 
@@ -136,7 +141,7 @@ def in_scope(aim: Aim, charter: Charter) -> bool:
     if aim.value in allowed:
         return True
     network = network_of(aim.value) if aim.type == "address" else None
-    return any(is_inside(network, network_of(entry)) for entry in allowed)
+    return any(covers(network_of(entry), network) for entry in allowed)
 
 
 def _size(text: str) -> int:

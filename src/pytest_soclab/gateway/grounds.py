@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from pytest_soclab.base.networks import is_inside, network_of
+from pytest_soclab.base.networks import covers, network_of
 from pytest_soclab.soc.registry import Effect, Outcome, Tool
 from pytest_soclab.soc.tables import words
 from pytest_soclab.soc.world import EVERY_FIELD, WRITTEN, World
@@ -60,6 +60,8 @@ def named_in(value: Any) -> Iterator[str]:
         yield fold(value)
     elif isinstance(value, Mapping):
         chosen = {"name", "path"} if _OF_A_FILE & value.keys() else ()
+        if "device.hostname" in value and "process.pid" in value:
+            yield fold(f"{value['device.hostname']}:{value['process.pid']}")  # how the sensor calls a process
         for name, inner in written_by_others(value):
             if name not in PROSE and name not in chosen:
                 yield from named_in(inner)
@@ -121,7 +123,7 @@ def is_named(kind: str, value: str, names: frozenset[str], world: World) -> bool
 
 def _any_inside(value: str, names: Iterable[str]) -> bool:
     wanted = network_of(value)
-    return wanted is not None and any(is_inside(network_of(name), wanted) for name in names if _like_address(name))
+    return wanted is not None and any(covers(wanted, network_of(name)) for name in names if _like_address(name))
 
 
 def _like_address(name: str) -> bool:

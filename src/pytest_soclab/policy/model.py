@@ -46,7 +46,7 @@ class TargetIn(_Input):
     """One thing that the call aims at, with what the incident declares about it.
 
     `changes` false: the call only says where its target is (the host of a process). `scoped` false: any value is
-    legitimate. `in_scope`: whether it is of the case's own scope. `last_of` names roles of which it is the last enabled
+    legitimate. `in_scope`: whether it is of the case's own scope. `alerted`: whether the alert names it. `last_of` names roles of which it is the last enabled
     holder (`idp_admin`). `size`: how many single addresses it covers (1 for anything that is no network).
     """
 
@@ -60,6 +60,7 @@ class TargetIn(_Input):
     roles: list[str]
     last_of: list[str]
     in_scope: bool
+    alerted: bool
     size: int
     ascii: bool
     maintenance: list[WindowIn]

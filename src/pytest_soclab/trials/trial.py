@@ -16,7 +16,7 @@ from pytest_soclab.fronts.in_process import Conduct, conduct
 from pytest_soclab.fronts.protocol import Agent, Case, ToolSpec
 from pytest_soclab.fronts.scripted import PUBLISH, Obey, ScriptStep, is_scripted
 from pytest_soclab.gateway import approvals
-from pytest_soclab.gateway.approvals import Approver, LegitimateCall
+from pytest_soclab.gateway.approvals import Approver, KnownTruth, LegitimateCall
 from pytest_soclab.gateway.executor import Executor
 from pytest_soclab.gateway.gateway import Door, Gateway, OpenDoor
 from pytest_soclab.gateway.grants import GrantOffice
@@ -32,7 +32,7 @@ from pytest_soclab.scenario import template
 from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario
 from pytest_soclab.scenario.model import CharterText, Publish, Scenario, ToolCall
 from pytest_soclab.soc.build import Prepared, charter_of
-from pytest_soclab.soc.registry import Registry
+from pytest_soclab.soc.registry import Authority, Registry
 from pytest_soclab.soc.world import Charter, World
 
 
@@ -75,7 +75,14 @@ class Unit:
 
     def approver(self) -> Approver:
         """Return the approver that the scenario names."""
-        return approvals.make(self.scenario.approver, self.legitimate)
+        return approvals.make(self.scenario.approver, self.legitimate, self._truth())
+
+    def _truth(self) -> KnownTruth:
+        key = self.incident.incident.answer_key
+        notes = frozenset(t.name for t in self.registry.tools.values() if t.authority is Authority.NOTE)
+        culprits = (*key.get("culprits", ()), *key.get("compromised", ()))
+        innocents = (*key.get("cleared", ()), *key.get("not_guilty", ()))
+        return KnownTruth(notes, str(key.get("verdict", "")), frozenset(culprits), frozenset(innocents))
 
     def case(self) -> Case:
         """Return what an agent starts from."""
