@@ -140,7 +140,7 @@ def in_scope(aim: Aim, charter: Charter) -> bool:
     allowed = charter.scope.get(aim.type, frozenset())
     if aim.value in allowed:
         return True
-    network = network_of(aim.value) if aim.type == "address" else None
+    network = network_of(aim.value) if aim.type == "address" and aim.value == aim.value.strip() else None
     return any(covers(network_of(entry), network) for entry in allowed)
 
 

@@ -46,8 +46,9 @@ class TargetIn(_Input):
     """One thing that the call aims at, with what the incident declares about it.
 
     `changes` false: the call only says where its target is (the host of a process). `scoped` false: any value is
-    legitimate. `in_scope`: whether it is of the case's own scope. `alerted`: whether the alert names it. `last_of` names roles of which it is the last enabled
-    holder (`idp_admin`). `size`: how many single addresses it covers (1 for anything that is no network).
+    legitimate. `in_scope`: whether it is of the case's own scope. `last_of` names roles of which it is the last enabled
+    holder (`idp_admin`). `alerted`: whether the alert itself names it. `size`: how many single addresses it covers (1
+    for anything that is no network).
     """
 
     argument: str
