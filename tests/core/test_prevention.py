@@ -1,4 +1,4 @@
-"""Prevention that needs no detector: no oracle, no argument unseen, nobody unnamed, nothing invisible, all recipients."""
+"""Prevention without a detector: no oracle, no argument unseen, nobody unnamed, nothing invisible, every recipient."""
 
 from __future__ import annotations
 

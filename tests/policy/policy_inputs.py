@@ -28,9 +28,9 @@ TOOLS = {
 def target(**changed: Any) -> Input:
     """Return an ordinary account in scope, with some fields changed."""
     plain = {
-        "argument": "user", "type": "account", "value": "alex.rivera", "scoped": True, "changes": True, "declared": True,
-        "protected": False, "roles": ["employee"], "last_of": [], "in_scope": True, "alerted": True, "size": 1, "ascii": True,
-        "maintenance": [],
+        "argument": "user", "type": "account", "value": "alex.rivera", "scoped": True, "changes": True,
+        "declared": True, "protected": False, "roles": ["employee"], "last_of": [], "in_scope": True, "alerted": True,
+        "size": 1, "ascii": True, "maintenance": [],
     }  # fmt: skip
     return {**plain, **changed}
 

@@ -258,6 +258,8 @@ class ScenarioItem(pytest.Function):
                 "reasons": stop.reasons,
                 "decisive": judgement.decisive,
                 "breaches": outcome.breaches,
+                "changes": outcome.citations.changes,
+                "uncited": outcome.citations.uncited,
                 "root_hash": outcome.root_hash,
                 "witness": witness,
             }

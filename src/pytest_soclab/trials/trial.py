@@ -23,6 +23,7 @@ from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.state import Identity, TrialState
 from pytest_soclab.harness.bench import Bench, Step, step_name
 from pytest_soclab.judging import judge, oracles
+from pytest_soclab.judging.citations import Citations, citations
 from pytest_soclab.judging.judge import Judgement, Question
 from pytest_soclab.judging.oracles import Oracle, Scene
 from pytest_soclab.leaks.egress import texts
@@ -185,6 +186,7 @@ class Outcome:
     passed: bool
     cause: str
     breaches: tuple[str, ...] = ()
+    citations: Citations = field(default_factory=Citations)
 
 
 @dataclass(slots=True)
@@ -305,10 +307,12 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     judgement = judge.judge(setup.unit.question, scene, conducted.cause, performed)
     scripted = state.identity.kind == "scripted"
     passed, cause = judge.expectation(judgement, setup.arm, scripted, scenario.stopped_by)
-    broken = judge.breaches(state.ledger.events) if setup.arm is Arm.PROTECTED else ()
+    protected = setup.arm is Arm.PROTECTED
+    broken = judge.breaches(state.ledger.events) if protected else ()
+    cited = citations(state.ledger.events) if protected else Citations()
     state.log("trial_ended", {"cause": conducted.cause, **sealed(judgement, broken)})
     log = state.ledger
-    return Outcome(state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken)
+    return Outcome(state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken, cited)
 
 
 def sealed(judgement: Judgement, broken: Sequence[str]) -> dict[str, Any]:
