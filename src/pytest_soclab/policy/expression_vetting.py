@@ -43,6 +43,7 @@ class ExpressionVetter(ABC):
         self.program = program
         self.faults: list[Fault] = []
         self.arithmetic: set[tuple[str, int]] = set()
+        self.set_differences: set[tuple[str, int]] = set()
 
     @abstractmethod
     def result_of(self, group: Group) -> Shape:
@@ -65,19 +66,20 @@ class ExpressionVetter(ABC):
         """Return the shape of an expression's value."""
         match node:
             case Scalar():
-                return _scalar(node)
+                found = _scalar(node)
             case Ref():
-                return self._reference(node, scope)
+                found = self._reference(node, scope)
             case Call():
-                return self._call(node, scope)
+                found = self._call(node, scope)
             case Collection():
-                return self._collection(node, scope)
+                found = self._collection(node, scope)
             case Table():
-                return of_constants("object", [(str(k.value), self.shape(v, scope)) for k, v in node.pairs])
+                found = of_constants("object", [(str(k.value), self.shape(v, scope)) for k, v in node.pairs])
             case Comprehension():
-                return self.comprehension(node, scope)
+                found = self.comprehension(node, scope)
             case Binary():
-                return self._binary(node, scope)
+                found = self._binary(node, scope)
+        return found
 
     def _collection(self, node: Collection, scope: Scope) -> Shape:
         shapes = [self.shape(item, scope) for item in node.items]
@@ -96,7 +98,8 @@ class ExpressionVetter(ABC):
             inside = [item for item in walk(node) if isinstance(item, Ref) and not item.steps]
             bare = next((item for item in inside if scope.narrowed.get(item.name) == ANY), None)
             if bare is not None:
-                self.fault(scope, node, f"the parameter {bare.name!r} stands in a literal that is compared or handed on")
+                found = f"the parameter {bare.name!r} stands in a literal that is compared or handed on"
+                self.fault(scope, node, found)
 
     # ---- references
 
@@ -233,17 +236,22 @@ class ExpressionVetter(ABC):
             return self.fault(scope, node, f"{node.sign!r} is given {_ORDER}", _SETS)
         self._narrow_sides(node, left, right, scope)
         match node.sign:
-            case "==" if not can_equal(left, right):
-                return self.fault(scope, node, "the two sides can never be equal", "OPA refuses it")
             case "==" | "!=":
-                return BOOLEAN
+                found = self._equality(node, left, right, scope)
             case "in":
-                return self._member(node, left, right, scope)
+                found = self._member(node, left, right, scope)
             case "<" | "<=" | ">" | ">=":
-                return self._ordering(node, left, right, scope)
+                found = self._ordering(node, left, right, scope)
             case "|" | "&":
-                return self._sets(node, left, right, scope)
-        return self._plus_minus(node, left, right, scope)
+                found = self._sets(node, left, right, scope)
+            case _:
+                found = self._plus_minus(node, left, right, scope)
+        return found
+
+    def _equality(self, node: Binary, left: Shape, right: Shape, scope: Scope) -> Shape:
+        if node.sign == "==" and not can_equal(left, right):
+            return self.fault(scope, node, "the two sides can never be equal", "OPA refuses it")
+        return BOOLEAN
 
     def _narrow_sides(self, node: Binary, left: Shape, right: Shape, scope: Scope) -> None:
         match node.sign:
@@ -281,16 +289,23 @@ class ExpressionVetter(ABC):
 
     def _plus_minus(self, node: Binary, left: Shape, right: Shape, scope: Scope) -> Shape:
         if node.sign == "-" and (must_be(left, "set") or must_be(right, "set")):
-            if may_be(left, "set") and may_be(right, "set"):
-                return left if must_be(left, "set") else set_of(ANY)
-            return self.fault(scope, node, "a set and something else are subtracted", "OPA refuses it")
+            return self._difference(node, left, right, scope)
         if not may_be(left, "number") or not may_be(right, "number"):
             return self.fault(scope, node, f"{node.sign!r} is given something else than numbers", "OPA refuses it")
         self.arithmetic.add((scope.tree.file, node.at.start))
         if len(self.arithmetic) > _MAX_ARITHMETIC:
             return self.fault(scope, node, f"found more than {_MAX_ARITHMETIC} signs + and - in one policy")
-        sure = node.sign == "+" or must_be(left, "number") or must_be(right, "number")
-        return NUMBER if sure else (*NUMBER, *set_of(ANY))
+        if node.sign == "-" and not must_be(left, "number") and not must_be(right, "number"):
+            return self.fault(
+                scope, node, "found '-' where both sides may be numbers or sets", "name a number or a set"
+            )
+        return NUMBER
+
+    def _difference(self, node: Binary, left: Shape, right: Shape, scope: Scope) -> Shape:
+        if not may_be(left, "set") or not may_be(right, "set"):
+            return self.fault(scope, node, "a set and something else are subtracted", "OPA refuses it")
+        self.set_differences.add((scope.tree.file, node.at.start))
+        return left if must_be(left, "set") else set_of(ANY)
 
 
 def _scalar(node: Scalar) -> Shape:

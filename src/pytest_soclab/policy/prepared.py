@@ -13,7 +13,7 @@ from pytest_soclab.policy.normal_form import HELPER_TEXT, normal_form
 from pytest_soclab.policy.plain_text import inward_all
 from pytest_soclab.policy.rego_parser import parse_tree
 from pytest_soclab.policy.rego_tree import Tree
-from pytest_soclab.policy.vetting import vet
+from pytest_soclab.policy.vetting import Vetted, vet
 
 _MAX_ITEMS = 200_000  # values in the data document
 _HELPER_NAME = "soclab_exact.rego"
@@ -42,7 +42,7 @@ def prepare(path: str, modules: Mapping[str, str], data: Mapping[str, Any]) -> R
     if vetted.calculates and any(_fractions(data)):
         raise PolicyError(Fault("the policy adds or subtracts, and its data holds a number with a fraction", path,
                                 remedy="use whole numbers, or let OPA decide (--soclab-opa-binary)"))  # fmt: skip
-    texts = {tree.file: _normal(tree) for tree in trees}
+    texts = {tree.file: _normal(tree, vetted) for tree in trees}
     return Ready(path, {**texts, _HELPER_NAME: HELPER_TEXT}, _data(path, data), vetted.calculates)
 
 
@@ -59,9 +59,9 @@ def _trees(path: str, modules: Mapping[str, str]) -> list[Tree]:
     return trees
 
 
-def _normal(tree: Tree) -> str:
+def _normal(tree: Tree, vetted: Vetted) -> str:
     try:
-        return normal_form(tree)
+        return normal_form(tree, vetted.set_differences)
     except ValueError as error:
         raise PolicyError(Fault(f"{error} in a text", tree.file, remedy="write another character")) from None
 

@@ -12,9 +12,9 @@ from pytest_soclab.policy.shapes import ANY, Shape, can_equal
 class Scope:
     """Variables by name. A body in a body sees the outer one's; what it declares is gone with it.
 
-    `narrowed` holds, for a function's parameters, the shapes that the body asks of them, as OPA's compiler infers them.
-    `ever` (with the deepest level of each) and `used` are those of the whole rule. `closed` holds the variables that regopy does not see here: those of
-    an `every` inside the body of another one in it.
+    `ever` (with the deepest level of each) and `used` are those of the whole rule. `narrowed` holds, for a function's
+    parameters, the shapes that the body asks of them, as OPA's compiler infers them. `closed` holds the variables that
+    regopy does not see here: those of outside in the body of an `every` inside another one.
     """
 
     tree: Tree
@@ -38,7 +38,9 @@ class Scope:
 
     def inner(self) -> Scope:
         """Return a scope for a body inside this one."""
-        return Scope(self.tree, dict(self.names), self.narrowed, self.ever, self.used, self.closed, self.in_every, self.level + 1)
+        return Scope(
+            self.tree, dict(self.names), self.narrowed, self.ever, self.used, self.closed, self.in_every, self.level + 1
+        )
 
     def of_every(self) -> Scope:
         """Return a scope for the body of an `every`: inside another one the outer names are closed."""

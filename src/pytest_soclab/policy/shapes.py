@@ -1,7 +1,7 @@
 """The shapes of values as far as a policy's text tells them, to refuse what OPA's compiler refuses for its types.
 
-A shape is a set of alternatives; no alternative at all (`ANY`) stands for whatever input and data may hold. `ordered` is
-false where the items of an array come from a set or an object: their order is not the same in every engine.
+A shape is a set of alternatives; no alternative at all (`ANY`) stands for whatever input and data may hold. `ordered`
+is false where the items of an array come from a set or an object: their order is not the same in every engine.
 """
 
 from __future__ import annotations
@@ -111,12 +111,10 @@ def _items_meet(left: Shape | None, right: Shape | None) -> bool:
 def _constants_meet(left: Kind, right: Kind) -> bool:
     known = dict(right.fixed)
     for key, shape in left.fixed:
-        if key in known:
-            if not can_equal(shape, known[key]):
-                return False
-        elif (right.items is None and (left.items is None or left.name == "array")) or (
-            left.name == "array" and right.items is not None and not can_equal(shape, right.items)
-        ):
+        other = known.get(key, right.items if left.name == "array" else None)
+        if other is not None and not can_equal(shape, other):
+            return False
+        if other is None and right.items is None and (left.items is None or left.name == "array"):
             return False
     return True
 

@@ -57,10 +57,12 @@ _FUNCTION = "put the condition into a function and call that"
 
 @dataclass(frozen=True, slots=True)
 class Vetted:
-    """The faults found, and whether the policy adds or subtracts numbers (then none may have a fraction)."""
+    """The faults found, whether the policy adds or subtracts numbers (then none may have a fraction), and which `-`
+    stand between sets, by file and offset."""
 
     faults: Sequence[Fault]
-    calculates: bool
+    calculates: bool = False
+    set_differences: frozenset[tuple[str, int]] = frozenset()
 
 
 def vet(trees: Sequence[Tree], data: Mapping[str, Any]) -> Vetted:
@@ -68,9 +70,9 @@ def vet(trees: Sequence[Tree], data: Mapping[str, Any]) -> Vetted:
     program = program_of(trees)
     faults = list(head_faults(program, trees, data))
     if faults:
-        return Vetted(faults, calculates=False)
+        return Vetted(faults)
     vetter = _Vetter(program)
-    return Vetted(vetter.vet(), calculates=bool(vetter.arithmetic))
+    return Vetted(vetter.vet(), bool(vetter.arithmetic), frozenset(vetter.set_differences))
 
 
 class _Vetter(ExpressionVetter):
