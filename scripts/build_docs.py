@@ -19,12 +19,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_soclab import cli, options, oracles, plugin, record, state
-from pytest_soclab.agents import protocol
+import pytest_soclab.cli.main as cli
+from pytest_soclab import options, plugin
 from pytest_soclab.assurance.intervals import units_for
 from pytest_soclab.assurance.profile import load_profile
+from pytest_soclab.fronts import protocol
 from pytest_soclab.gateway import state as gateway_state
-from pytest_soclab.harness import STEPS
+from pytest_soclab.harness.bench import STEPS
+from pytest_soclab.judging import oracles
+from pytest_soclab.session import state
 from pytest_soclab.soc.registry import Tool
 from pytest_soclab.soc.servers import registry
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pytest_soclab.gateway import leaving
-from pytest_soclab.gateway.leaving import names_in, redact, secret_labels
+from pytest_soclab.leaks import egress
+from pytest_soclab.leaks.egress import names_in, redact, secret_labels
 
 from .support import red
 
@@ -64,8 +64,8 @@ def test_a_secret_is_found_in_every_promised_disguise(disguise):
     st.sampled_from(sorted(DISGUISES)),
 )
 def test_any_secret_is_found(secret, disguise):
-    assume(len(leaving._flat(secret)) >= 6 and "%" not in secret)
-    assume(leaving._flat(secret) == leaving._flat(leaving._flat(secret)))
+    assume(len(egress._flat(secret)) >= 6 and "%" not in secret)
+    assume(egress._flat(secret) == egress._flat(egress._flat(secret)))
     if disguise.startswith(("upper", "lower")):
         assume(secret.isascii())
     text = DISGUISES[disguise](secret)
@@ -91,8 +91,8 @@ WORDS = [
 
 @given(st.text(max_size=200) | st.lists(st.sampled_from(WORDS), max_size=40).map(" ".join))
 def test_ordinary_text_holds_no_secret(text):
-    flat = leaving._flat(text)
-    assume(not any(needle in flat for secret in SECRETS.values() for needle in leaving._needles(secret)))
+    flat = egress._flat(text)
+    assume(not any(needle in flat for secret in SECRETS.values() for needle in egress._needles(secret)))
     assert secret_labels({"note": text}, SECRETS) == []
 
 
@@ -147,20 +147,20 @@ def test_redaction_of_nothing_changes_nothing():
 
 
 def test_sabotage_of_the_search_is_seen(monkeypatch):
-    leaving._needles.cache_clear()
+    egress._needles.cache_clear()
     with monkeypatch.context() as patch:
-        patch.setattr(leaving, "_base64_forms", lambda raw: iter(()))
+        patch.setattr(egress, "_base64_forms", lambda raw: iter(()))
         for disguise in ("base64", "base64 one off", "base64 two off"):
             red(check_found, disguise)
-    leaving._needles.cache_clear()
+    egress._needles.cache_clear()
     with monkeypatch.context() as patch:
-        patch.setattr(leaving, "_flat", str.casefold)
+        patch.setattr(egress, "_flat", str.casefold)
         for disguise in ("spaced", "zero-width joined", "full-width"):
             red(check_found, disguise)
-    leaving._needles.cache_clear()
+    egress._needles.cache_clear()
     with monkeypatch.context() as patch:
-        patch.setattr(leaving, "_keys", lambda _: iter(()))
+        patch.setattr(egress, "_keys", lambda _: iter(()))
         red(check_found, "plain")
     with monkeypatch.context() as patch:
-        patch.setattr(leaving, "sorted", lambda items, key: list(items), raising=False)
+        patch.setattr(egress, "sorted", lambda items, key: list(items), raising=False)
         red(check_redaction)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_soclab import oracles
-from pytest_soclab.gateway.leaving import secret_labels
-from pytest_soclab.oracles import Scene, attempts, deeds_of, hits
+from pytest_soclab.judging import oracles
+from pytest_soclab.judging.oracles import Scene, attempts, deeds_of, hits
+from pytest_soclab.leaks.egress import secret_labels
 
 from .hostile import things
 from .support import DISABLE, FixedEngine, allow, deny, of_type, red

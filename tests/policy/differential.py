@@ -58,7 +58,7 @@ class Opa:
 
 def _serve(pipe: Any) -> None:
     """Answer for the embedded engine: [path, modules, data, entry points, documents] → values or a refusal."""
-    from pytest_soclab.errors import PolicyError, PolicyUnavailable
+    from pytest_soclab.base.errors import PolicyError, PolicyUnavailable
     from pytest_soclab.policy import embedded
     from pytest_soclab.policy.prepared import prepare
 
@@ -143,7 +143,9 @@ def compare(opa: Opa, embedded: Embedded, text: str, data: Any, documents: Seque
             found = "stricter" if theirs != NO_ANSWER else found
         elif loosely(mine) != loosely(theirs):
             worse = _allows(mine) and not _allows(theirs)
-            return Finding("lenient" if worse else "other", text, json.dumps([entrypoint, document, mine, theirs])[:1500])
+            return Finding(
+                "lenient" if worse else "other", text, json.dumps([entrypoint, document, mine, theirs])[:1500]
+            )
     return Finding(found, text)
 
 

@@ -47,7 +47,9 @@ class Generator:
         parts += [f'"{name}": [w{i} | w{i} := {name}({", ".join(self._atoms(arity))})]'
                   for i, (name, arity) in enumerate(self.functions)]  # fmt: skip
         parts.append('"decision": [d | d := decision]')
-        return "\n\n".join(["package soclab.gateway", _HEAD, *self._reasons(), f"probe := {{{', '.join(parts)}}}", *rules, ""])
+        return "\n\n".join(
+            ["package soclab.gateway", _HEAD, *self._reasons(), f"probe := {{{', '.join(parts)}}}", *rules, ""]
+        )
 
     def _reasons(self) -> list[str]:
         reasons = []
@@ -158,7 +160,9 @@ class Generator:
     def _condition(self) -> str:
         for _ in range(4):
             found = self._any_condition()
-            if re.search(r"input|data|\b[xpr]\d", found) and found[0] not in "[{(" or self.random.random() < self.wild:
+            if (
+                re.search(r"input|data|\b[xpr]\d", found) and found[0] not in "[{("
+            ) or self.random.random() < self.wild:
                 break
         return found
 
@@ -179,7 +183,9 @@ class Generator:
             return f"{name}({', '.join(self._atoms(arity))})"
         if choose < 11 and self.sets:
             name = self.random.choice(self.sets)
-            return self.random.choice([f'{name}["a"]', f"{name}.b", f"{name}[{self._atom('any')}]", f"count({name}) > 0"])
+            return self.random.choice(
+                [f'{name}["a"]', f"{name}.b", f"{name}[{self._atom('any')}]", f"count({name}) > 0"]
+            )
         if choose < 12 and self.values:
             return self.random.choice(self.values)
         if choose < 13:
@@ -289,7 +295,9 @@ class Generator:
             case "number":
                 return self.random.choice(["0", "1", "2", "3", "0.5"])
             case "text":
-                return self.random.choice(['"a"', '"b"', '"é"', '"svc-"', '"q\\"uote"', "`back\\slash`", '"li\\nne"', '""'])
+                return self.random.choice(
+                    ['"a"', '"b"', '"é"', '"svc-"', '"q\\"uote"', "`back\\slash`", '"li\\nne"', '""']
+                )
             case "list":
                 return self.random.choice(["[]", '["a"]', "[1, 2]"])
             case "object":
@@ -312,7 +320,9 @@ def document(random: Random) -> dict[str, Any]:
     }  # fmt: skip
     for name in list(plain):
         if random.random() < 0.12:
-            plain[name] = random.choice([None, 1, "a", [], {}, [1, "a"], {"a": {"b": 1}}, False, 0.5, [[1]], [{"n": 1}]])
+            plain[name] = random.choice(
+                [None, 1, "a", [], {}, [1, "a"], {"a": {"b": 1}}, False, 0.5, [[1]], [{"n": 1}]]
+            )
         elif random.random() < 0.08:
             del plain[name]
     return plain

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Literal
 
-from pytest_soclab.clock import monotonic
-from pytest_soclab.errors import Fault, PolicyError, PolicyUnavailable, quote
+from pytest_soclab.base.clock import monotonic
+from pytest_soclab.base.errors import Fault, PolicyError, PolicyUnavailable, quote
 from pytest_soclab.policy.answer import parse_answer
 from pytest_soclab.policy.checked import BUNDLED_DIGEST, checked_by
 from pytest_soclab.policy.load import MAX_INTEGER

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from pytest_soclab.errors import Fault, nearest
+from pytest_soclab.base.errors import Fault, nearest
 from pytest_soclab.policy.program import Group, Program
 from pytest_soclab.policy.proved import BUILTIN_ROOTS, PROVED, form_fault
 from pytest_soclab.policy.rego_stream import REMEDY

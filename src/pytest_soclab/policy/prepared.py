@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_soclab.errors import Fault, PolicyError
+from pytest_soclab.base.errors import Fault, PolicyError
 from pytest_soclab.policy.normal_form import HELPER_TEXT, normal_form
 from pytest_soclab.policy.plain_text import inward_all
 from pytest_soclab.policy.rego_parser import parse_tree

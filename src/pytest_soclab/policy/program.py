@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_soclab.errors import Fault
+from pytest_soclab.base.errors import Fault
 from pytest_soclab.policy.proved import BUILTIN_ROOTS
 from pytest_soclab.policy.rego_tree import Tree, TreeRule
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 
-from pytest_soclab.errors import quote
+from pytest_soclab.base.errors import quote
 from pytest_soclab.policy.rego_stream import COMPARING, END, JOINING, KEYWORDS, REMEDY, TokenStream
 from pytest_soclab.policy.rego_text import Token
 from pytest_soclab.policy.rego_tree import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_soclab.errors import quote
+from pytest_soclab.base.errors import quote
 from pytest_soclab.policy.rego_expressions import ExpressionReader
 from pytest_soclab.policy.rego_stream import COMPARING, END, JOINING, KEYWORDS
 from pytest_soclab.policy.rego_tree import Branch, Collection, Expr, Scalar, Table, Tree, TreeRule, walk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_soclab.errors import Fault, PolicyError, quote
+from pytest_soclab.base.errors import Fault, PolicyError, quote
 from pytest_soclab.policy.rego_text import Token, tokens
 from pytest_soclab.policy.rego_tree import Place
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from functools import lru_cache
 
-from pytest_soclab.errors import Fault, PolicyError
+from pytest_soclab.base.errors import Fault, PolicyError
 from pytest_soclab.policy.prepared import Ready
 
 _LIMIT = 20.0  # seconds

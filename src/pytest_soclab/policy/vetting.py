@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_soclab.errors import Fault
+from pytest_soclab.base.errors import Fault
 from pytest_soclab.policy.expression_vetting import ExpressionVetter
 from pytest_soclab.policy.program import RESERVED, Group, Program, head_faults, program_of
 from pytest_soclab.policy.proved import BUILTIN_ROOTS

@@ -17,7 +17,7 @@ from pydantic import (
     field_validator,
 )
 
-from pytest_soclab.record import Family, Kind, Level, Tier
+from pytest_soclab.evidence.results import Family, Kind, Level, Tier
 
 GateName = Literal[
     "sensitive_data_leakage",
