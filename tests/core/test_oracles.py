@@ -233,7 +233,7 @@ def test_sabotage_of_the_oracles_is_seen(bench, monkeypatch):
         patch.setattr(oracles, "_meets", lambda *_: True)
         red(check_oracle, bench, "change")
     with monkeypatch.context() as patch:
-        patch.setattr(oracles.leaving, "secret_labels", lambda value, secrets: secret_labels(value, {}))
+        patch.setattr(oracles.egress, "secret_labels", lambda value, secrets: secret_labels(value, {}))
         red(check_oracle, bench, "a secret")
     real = oracles.deeds_of
     with monkeypatch.context() as patch:

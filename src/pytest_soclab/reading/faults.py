@@ -12,9 +12,11 @@ from pydantic import BaseModel, ValidationError
 
 from pytest_soclab.base.errors import Fault, nearest, quote
 from pytest_soclab.reading.yaml_source import MAX_FAULTS, Document
-from pytest_soclab.scenario.model import CALL_TAG, FINDING_TAG
 
 Loc = tuple[str | int, ...]
+
+CALL_TAG, FINDING_TAG = "<call>", "<finding>"
+"""How pydantic names the two forms of a step in a place; a reader of the file never sees them."""
 
 _A_CALL = "a step such as {call: siem.search, args: {query: …}}"
 _FIELDS = {

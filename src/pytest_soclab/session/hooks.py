@@ -39,24 +39,25 @@ class Listener:
         ours = name.startswith(("ATK-", "BEN-")) and name.endswith(".yaml")
         self.errors[ours] += 1
         if ours:
+            from pytest_soclab.session import lifecycle
 
-            session.record_collection(self.config, report)
+            lifecycle.record_collection(self.config, report)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         """Add the known-answer gate's items and keep this shard's scenarios."""
-        if state.LAB in self.config.stash:
-            from pytest_soclab.session import lifecycle as ours
+        if state.find(self.config):
+            from pytest_soclab.session import lifecycle
 
-            ours.add_known_answers(session, items)
-            ours.select(self.config, items)
+            lifecycle.add_known_answers(session, items)
+            lifecycle.select(self.config, items)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Load the policy before any trial runs."""
-        if state.LAB in self.config.stash:
-            from pytest_soclab.session import lifecycle as ours
+        if state.find(self.config):
+            from pytest_soclab.session import lifecycle
 
-            ours.check(session)
+            lifecycle.check(session)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self) -> None:
@@ -67,34 +68,38 @@ class Listener:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Assemble the results and raise the exit status where a gate says so."""
-        if state.RECORDER in self.config.stash or state.LAB in self.config.stash:
-            from pytest_soclab.session import lifecycle as ours
+        if state.find(self.config):
+            from pytest_soclab.session import lifecycle
 
-            ours.finish(session)
+            lifecycle.finish(session)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Write the terminal section."""
-        if state.RECORDER in self.config.stash:
+        if state.find(self.config):
+            from pytest_soclab.session import lifecycle
 
-            session.summarise(self.config, terminalreporter)
+            lifecycle.summarise(self.config, terminalreporter)
 
     def pytest_unconfigure(self) -> None:
         """Release the policy engine."""
-        if state.LAB in self.config.stash:
+        if state.find(self.config):
+            from pytest_soclab.session import lifecycle
 
-            session.close(self.config)
+            lifecycle.close(self.config)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:  # noqa: ARG002 - the hook's signature
         """Take in what a worker sent before it ended."""
         output = getattr(node, "workeroutput", None)
         if output and "soclab" in output:
+            from pytest_soclab.session import lifecycle
 
-            session.worker_down(self.config, output)
+            lifecycle.worker_down(self.config, output)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:  # noqa: ARG002 - as above
         """Note what the workers are to run, so that a worker's death hides nothing."""
         if any("::ATK-" in name or "::BEN-" in name for name in ids):
+            from pytest_soclab.session import lifecycle
 
-            session.expect(self.config, ids)
+            lifecycle.expect(self.config, ids)
