@@ -8,7 +8,7 @@ is also twice as fast, and unlike `set_input_term` linear in the length of a lis
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 from pytest_soclab.base.clock import monotonic
@@ -19,6 +19,8 @@ from pytest_soclab.policy.load import MAX_INTEGER
 from pytest_soclab.policy.model import ENTRYPOINT, Decision, PolicySource
 from pytest_soclab.policy.plain_text import inward, outward
 from pytest_soclab.policy.prepared import Ready, prepare
+from pytest_soclab.policy.probes import PROBES
+from pytest_soclab.policy.rego_stream import REMEDY
 from pytest_soclab.policy.trying import try_out
 
 TIMEOUT = 5.0
@@ -40,6 +42,7 @@ class EmbeddedEngine:
         self.source = source
         self.timeout = timeout
         ready = prepare(source.path, source.modules, source.data)
+        _must_work(ready)
         self.checked_by = checked_by(source)
         self._whole_numbers = ready.calculates
         if self.checked_by != BUNDLED_DIGEST:
@@ -96,6 +99,30 @@ def _interpreter() -> Any:
     interpreter.log_level = LogLevel.NONE
     interpreter.strict_built_in_errors = True
     return interpreter
+
+
+@cache
+def working() -> frozenset[str]:
+    """Return the proved builtins whose expression with a known answer holds in this engine."""
+    interpreter = _interpreter()
+    rules = "".join(f'holds contains "{name}" if {expression}\n\n' for name, expression in PROBES.items())
+    interpreter.add_module("probes.rego", f"package probes\n\n{rules}")
+    bundle = interpreter.build(None, ["probes/holds"])
+    if not bundle.ok():
+        return frozenset()
+    try:
+        return frozenset(ask(interpreter, bundle, "probes/holds"))
+    except PolicyUnavailable:
+        return frozenset()
+
+
+def _must_work(ready: Ready) -> None:
+    faults = [
+        Fault(f"the builtin {name!r} does not work in the installed regopy as in OPA", ready.path, remedy=REMEDY)
+        for name in sorted(ready.builtins - working())
+    ]
+    if faults:
+        raise PolicyError(*faults)
 
 
 def compile_texts(interpreter: Any, ready: Ready, entrypoint: str) -> Any:

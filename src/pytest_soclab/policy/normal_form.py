@@ -1,7 +1,7 @@
 """Writes a vetted module as the embedded engine has to read it to decide as OPA does; every line stays where it is.
 
 - OPA evaluates what stands under a `not` before it: `not f(input.x)` fails where `input.x` is missing, and holds in
-  regopy. So every operand that can be undefined gets a name of its own before the `not`.
+  regopy. So every operand gets a name of its own before the `not`; regopy also misreads a `not` in a comprehension there.
 - What a builtin refuses is undefined in OPA; in regopy it ends the answer, or stays as a value that is not false. So an
   argument goes through a function that is undefined for other kinds.
 - OPA orders values of different kinds, regopy does not: what `<` compares must be a number, or there is no answer.
@@ -167,7 +167,7 @@ class _Writer:
 
     def _operand(self, node: Expr, named: list[str], *, keep: bool) -> str:
         """Return an operand under `not`: as it is where it is defined for certain, else its new name."""
-        if isinstance(node, Scalar | Comprehension):
+        if isinstance(node, Scalar):
             return self._write(node)
         if isinstance(node, Ref) and keep:
             return self._between(node, self._indexes(node), lambda step: self._operand(step, named, keep=False))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,9 @@ from typing import Any
 from pytest_soclab.base.errors import Fault, PolicyError
 from pytest_soclab.policy.normal_form import HELPER_TEXT, normal_form
 from pytest_soclab.policy.plain_text import inward_all
+from pytest_soclab.policy.probes import PROBES
 from pytest_soclab.policy.rego_parser import parse_tree
-from pytest_soclab.policy.rego_tree import Tree
+from pytest_soclab.policy.rego_tree import Call, Tree, nodes
 from pytest_soclab.policy.vetting import Vetted, vet
 
 _MAX_ITEMS = 200_000  # values in the data document
@@ -21,12 +22,13 @@ _HELPER_NAME = "soclab_exact.rego"
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What the engine is given: texts by file name, data as JSON, and whether numbers must be whole."""
+    """What the engine is given: texts by file name, data as JSON; whether numbers must be whole; the builtins used."""
 
     path: str
     modules: Mapping[str, str]
     data: str
     calculates: bool
+    builtins: frozenset[str]
 
 
 def prepare(path: str, modules: Mapping[str, str], data: Mapping[str, Any]) -> Ready:
@@ -43,7 +45,7 @@ def prepare(path: str, modules: Mapping[str, str], data: Mapping[str, Any]) -> R
         raise PolicyError(Fault("the policy adds or subtracts, and its data holds a number with a fraction", path,
                                 remedy="use whole numbers, or let OPA decide (--soclab-opa-binary)"))  # fmt: skip
     texts = {tree.file: _normal(tree, vetted) for tree in trees}
-    return Ready(path, {**texts, _HELPER_NAME: HELPER_TEXT}, _data(path, data), vetted.calculates)
+    return Ready(path, {**texts, _HELPER_NAME: HELPER_TEXT}, _data(path, data), vetted.calculates, _builtins(trees))
 
 
 def _trees(path: str, modules: Mapping[str, str]) -> list[Tree]:
@@ -57,6 +59,11 @@ def _trees(path: str, modules: Mapping[str, str]) -> list[Tree]:
     if faults:
         raise PolicyError(*faults)
     return trees
+
+
+def _builtins(trees: Sequence[Tree]) -> frozenset[str]:
+    used = {node.path for tree in trees for rule in tree.rules for node in nodes(rule) if isinstance(node, Call)}
+    return frozenset(used & PROBES.keys())
 
 
 def _normal(tree: Tree, vetted: Vetted) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_soclab.policy.rego_tree import Expr, Scalar
-from pytest_soclab.policy.shapes import ANY, BOOLEAN, NUMBER, TEXT, Shape, array, is_ordered, must_be, set_of
+from pytest_soclab.policy.shapes import ANY, BOOLEAN, NUMBER, TEXT, Shape, array, can_equal, is_ordered, must_be, set_of
 
 _ROOTS = """
     abs all and any array assign base64 base64url bits cast_array cast_boolean cast_null cast_object cast_set
@@ -73,8 +73,8 @@ def form_fault(name: str, arguments: Sequence[Expr], shapes: Sequence[Shape]) ->
     match name:
         case "regex.match":
             return _pattern_fault(arguments[0])
-        case "concat" if not must_be(shapes[1], "array"):
-            return "something that may be a set: give it an array"
+        case "concat" if not must_be(shapes[1], "array") or not can_equal(shapes[1], array(TEXT)):
+            return "what may be a set, or holds what is no text: give it an array of texts"
         case "split" if not _plain(arguments[1]):
             return "a separator that is not a constant text"
         case "object.get" if not _plain(arguments[1]):
