@@ -56,3 +56,11 @@ def policy_dir(tmp_path):
         return directory
 
     return write
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave the long comparisons to `-m slow`, which CI runs as a step of its own."""
+    if "slow" not in config.option.markexpr:
+        slow = [item for item in items if item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item not in slow]

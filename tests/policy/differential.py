@@ -1,7 +1,7 @@
 """Asks OPA and the embedded engine the same about many policies, in two processes that live as long as the run.
 
-`compare` says for each policy what happened: `refused` at load, `same`, `stricter` (no answer here), `lenient` (an allowance
-here that OPA does not give, or a policy that OPA refuses), `other` (a value that differs), `crash`.
+`compare` says for each policy what happened: `refused` at load, `same`, `stricter` (no answer here), `lenient` (an
+allowance here that OPA does not give, or a policy that OPA refuses), `other` (a value that differs), `crash`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import http.client
 import json
 import multiprocessing
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,25 +129,54 @@ def loosely(value: Any) -> Any:
     return value
 
 
-def compare(opa: Opa, embedded: Embedded, text: str, data: Any, documents: Sequence[Any], entrypoint: str) -> Finding:
-    """Return what came of one policy at an entry point on some inputs."""
-    kind, answers = embedded.ask({"p.rego": text}, data, [entrypoint], documents)
-    if kind != "answers":
-        return Finding(kind, text, answers[0])
-    refusal = opa.load(text)
-    if refusal:
-        return Finding("lenient", text, f"OPA refuses: {refusal}")
-    found = "same"
-    for document, mine in zip(documents, answers, strict=True):
-        theirs = opa.ask(entrypoint, document)
-        if mine == NO_ANSWER:
-            found = "stricter" if theirs != NO_ANSWER else found
-        elif loosely(mine) != loosely(theirs):
-            worse = _allows(mine) and not _allows(theirs)
-            return Finding(
-                "lenient" if worse else "other", text, json.dumps([entrypoint, document, mine, theirs])[:1500]
-            )
-    return Finding(found, text)
+@dataclass(frozen=True)
+class Engines:
+    """Both engines, with the same data."""
+
+    opa: Opa
+    embedded: Embedded
+    data: Any
+
+    def compare(self, modules: dict[str, str], documents: Sequence[Any], entrypoint: str = DECISION) -> Finding:
+        """Return what came of one policy at an entry point on some inputs."""
+        text = _joined(modules)
+        kind, answers = self.embedded.ask(modules, self.data, [entrypoint], documents)
+        if kind != "answers":
+            return Finding(kind, text, answers[0])
+        refusal = self.opa.load(text)
+        if refusal:
+            return Finding("lenient", text, f"OPA refuses: {refusal}")
+        found = "same"
+        for document, mine in zip(documents, answers, strict=True):
+            theirs = self.opa.ask(entrypoint, document)
+            if mine == NO_ANSWER:
+                found = "stricter" if theirs != NO_ANSWER else found
+            elif loosely(mine) != loosely(theirs):
+                worse = _allows(mine) and not _allows(theirs)
+                detail = json.dumps([entrypoint, document, mine, theirs])[:1500]
+                return Finding("lenient" if worse else "other", text, detail)
+        return Finding(found, text)
+
+
+def _joined(modules: dict[str, str]) -> str:
+    """Return modules of one package as one, as the server engine uploads them."""
+    bodies = [text.partition("package soclab.gateway")[2] for text in modules.values()]
+    return "package soclab.gateway\n" + "\n".join(bodies)
+
+
+@contextmanager
+def engines(program: str, data: Any) -> Iterator[Engines]:
+    """Start both engines with some data and stop them at the end."""
+    from pytest_soclab.policy.process import start_opa
+
+    embedded = Embedded()
+    try:
+        with start_opa(program) as server:
+            opa = Opa(server.port)
+            opa.data(data)
+            yield Engines(opa, embedded, data)
+    finally:
+        embedded.stop()
 
 
 def _allows(answer: Any) -> bool:
@@ -156,19 +186,14 @@ def _allows(answer: Any) -> bool:
     return isinstance(answer, dict) and answer.get("outcome") == "allow"
 
 
-def run(opa: Opa, seeds: Sequence[int], inputs: int) -> Iterator[Finding]:
+def generated(both: Engines, seeds: Sequence[int], inputs: int = 3) -> Iterator[Finding]:
     """Yield what came of a generated policy for each seed."""
     from random import Random
 
-    from rego_generator import DATA, Generator, document
+    from rego_generator import Generator, document
 
-    embedded = Embedded()
-    opa.data(DATA)
-    try:
-        for seed in seeds:
-            random = Random(seed)
-            documents = [document(random) for _ in range(inputs)]
-            entrypoint = DECISION if seed % 10 == 0 else PROBE
-            yield compare(opa, embedded, Generator(seed).module(), DATA, documents, entrypoint)
-    finally:
-        embedded.stop()
+    for seed in seeds:
+        random = Random(seed)
+        documents = [document(random) for _ in range(inputs)]
+        entrypoint = DECISION if seed % 10 == 0 else PROBE
+        yield both.compare({"p.rego": Generator(seed).module()}, documents, entrypoint)

@@ -21,6 +21,15 @@ _PATHS = {
     "object": ["input.o", "data.cfg.table", "input.os[0]", "input.miss.o", "data.cfg"],
     "any": ["input.b", "input.nul", "data.cfg.none", "data.cfg.off", "input.os", "input.s", "input.n", "input.o.a"],
 }
+_TESTS = [
+    "startswith", "endswith", "contains", "is_string", "is_number", "is_null", "is_array", "is_object", "is_set",
+    "is_boolean", "regex.match",
+]  # fmt: skip
+_WILD = [
+    "inputt.n", "nope", "data", "data.soclab", "input.xs[i]", "input.xs[_]", "lower(input.s)", "input", "count()",
+    "count(1)", "input.o[input.s]", "data.cfg.table[input.s]",
+]  # fmt: skip
+_LITERALS = ['"a"', '"b"', '"é"', '"svc-"', '"q\\"uote"', "`back\\slash`", '"li\\nne"', '""']
 _PATTERNS = ["^a+$", "b", "^[a-z@]+$", "a\\\\.b", "^svc-", "[0-9]{1,2}", "^$", "[A-Z]"]
 
 
@@ -143,9 +152,18 @@ class Generator:
     def _every(self) -> str:
         domain, kept = self._domain(), list(self.variables)
         name = self._new()
-        used = self.random.choice([f"{name} == {self._atom('number')}", f"{name} != {self._atom('text')}",
-                                   f"{name} in {self._domain()}", f"{name} < {self._atom('number')}", f"is_string({name})",
-                                   f"{name}.n == 1", f"every y{self.count} in {name} {{ y{self.count} == 1 }}", name])  # fmt: skip
+        used = self.random.choice(
+            [
+                f"{name} == {self._atom('number')}",
+                f"{name} != {self._atom('text')}",
+                f"{name} in {self._domain()}",
+                f"{name} < {self._atom('number')}",
+                f"is_string({name})",
+                f"{name}.n == 1",
+                f"every y{self.count} in {name} {{ y{self.count} == 1 }}",
+                name,
+            ]
+        )
         self.variables = kept
         return f"every {name} in {domain} {{ {used} }}"
 
@@ -193,8 +211,7 @@ class Generator:
         return self._atom("any")
 
     def _test(self) -> str:
-        name = self.random.choice(["startswith", "endswith", "contains", "is_string", "is_number", "is_null", "is_array",
-                                   "is_object", "is_set", "is_boolean", "regex.match"])  # fmt: skip
+        name = self.random.choice(_TESTS)
         if name.startswith("is_"):
             return f"{name}({self._atom('any')})"
         if name == "regex.match":
@@ -247,9 +264,8 @@ class Generator:
         if self.sets and self.random.random() < 0.4:
             return self.random.choice(self.sets)
         kept = list(self.variables)
-        choice = self.random.choice([
-            "set()", f"{{{self._simple()}, {self._simple()}}}", self._comprehension("{", "}"), self._comprehension("{", "}"),
-        ])  # fmt: skip
+        literal, walked = f"{{{self._simple()}, {self._simple()}}}", self._comprehension("{", "}")
+        choice = self.random.choice(["set()", literal, walked, walked])
         self.variables = kept
         return choice
 
@@ -284,8 +300,7 @@ class Generator:
 
     def _path(self, kind: str) -> str:
         if self.random.random() < self.wild:
-            return self.random.choice(["inputt.n", "nope", "data", "data.soclab", "input.xs[i]", "input.xs[_]", "lower(input.s)",
-                                       "input", "count()", "count(1)", "input.o[input.s]", "data.cfg.table[input.s]"])  # fmt: skip
+            return self.random.choice(_WILD)
         if kind not in ("number", "text", "any") or self.random.random() < 0.9:
             return self.random.choice(_PATHS[kind])
         return f"data.cfg.table[{self.random.choice(_PATHS['text'])}]"
@@ -305,18 +320,18 @@ class Generator:
         return self.random.choice(["true", "false", "null", "1", '"a"'])
 
 
-_HEAD = """decision := {"outcome": "deny", "reasons": [reason | some reason in reasons], "obligations": []} if count(reasons) > 0
+_HEAD = """decision := {"outcome": "deny", "reasons": [r | some r in reasons], "obligations": []} if count(reasons) > 0
 
 decision := {"outcome": "allow", "reasons": [], "obligations": []} if count(reasons) == 0"""
 
 
 def document(random: Random) -> dict[str, Any]:
     """Return an input: fields of the expected kinds, some missing, some of another kind."""
-    entry = lambda: {"id": random.choice(TEXTS), "n": random.choice(_NUMBERS), "tags": _some(random, TEXTS)}  # noqa: E731
     plain = {
-        "n": random.choice(_NUMBERS), "s": random.choice(TEXTS), "xs": _some(random, _NUMBERS), "ss": _some(random, TEXTS),
-        "o": {random.choice(["a", "z", *TEXTS]): random.choice([*_NUMBERS, "a", True]) for _ in range(random.randint(0, 3))},
-        "os": [entry() for _ in range(random.randint(0, 2))], "b": random.random() < 0.5, "nul": None,
+        "n": random.choice(_NUMBERS), "s": random.choice(TEXTS),
+        "xs": _some(random, _NUMBERS), "ss": _some(random, TEXTS),
+        "o": dict(_pair(random) for _ in range(random.randint(0, 3))),
+        "os": [_entry(random) for _ in range(random.randint(0, 2))], "b": random.random() < 0.5, "nul": None,
     }  # fmt: skip
     for name in list(plain):
         if random.random() < 0.12:
@@ -330,3 +345,14 @@ def document(random: Random) -> dict[str, Any]:
 
 def _some(random: Random, values: list[Any]) -> list[Any]:
     return [random.choice(values) for _ in range(random.randint(0, 3))]
+
+
+def _entry(random: Random) -> dict[str, Any]:
+    return {"id": random.choice(TEXTS), "n": random.choice(_NUMBERS), "tags": _some(random, TEXTS)}
+
+
+def _pair(random: Random) -> tuple[str, Any]:
+    return random.choice(["a", "z", *TEXTS]), random.choice([*_NUMBERS, "a", True])
+
+
+_STRANGE: list[Any] = [None, 1, "a", [], {}, [1, "a"], {"a": {"b": 1}}, False, 0.5, [[1]], [{"n": 1}]]

@@ -11,8 +11,8 @@ from rego_forms import DOCUMENT, REFUSED, SAME, module
 from pytest_soclab.base.errors import PolicyError
 from pytest_soclab.policy import embedded
 from pytest_soclab.policy.model import ENTRYPOINT
-from pytest_soclab.policy.probes import PROBES
 from pytest_soclab.policy.prepared import prepare
+from pytest_soclab.policy.probes import PROBES
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pytest_soclab.base.clock import monotonic
 from pytest_soclab.base.errors import Fault, PolicyError, PolicyUnavailable, quote
 from pytest_soclab.policy.answer import parse_answer
-from pytest_soclab.policy.checked import BUNDLED_DIGEST, checked_by
+from pytest_soclab.policy.checked import BUNDLED_DIGEST, UNCHECKED, check
 from pytest_soclab.policy.load import MAX_INTEGER
 from pytest_soclab.policy.model import ENTRYPOINT, Decision, PolicySource
 from pytest_soclab.policy.plain_text import inward, outward
@@ -33,8 +33,10 @@ class EmbeddedEngine:
     kind: Literal["embedded", "server"] = "embedded"
     address: str | None = None
 
-    def __init__(self, source: PolicySource, timeout: float = TIMEOUT) -> None:
-        """Vet, try out and compile a policy.
+    def __init__(
+        self, source: PolicySource, timeout: float = TIMEOUT, *, checked_by: str = UNCHECKED, tried: bool = False
+    ) -> None:
+        """Vet, try out and compile a policy; `tried` for one that is a tried one with something left out.
 
         Raises:
             PolicyError: when it does not compile, or holds what is not proved to be decided here as by OPA.
@@ -43,9 +45,9 @@ class EmbeddedEngine:
         self.timeout = timeout
         ready = prepare(source.path, source.modules, source.data)
         _must_work(ready)
-        self.checked_by = checked_by(source)
+        self.checked_by = checked_by
         self._whole_numbers = ready.calculates
-        if self.checked_by != BUNDLED_DIGEST:
+        if checked_by != BUNDLED_DIGEST and not tried:
             try_out(ready, ENTRYPOINT)
         self._interpreter = _interpreter()
         try:
@@ -72,6 +74,15 @@ class EmbeddedEngine:
             raise PolicyUnavailable("the policy engine is closed")
         self._interpreter.set_input(engine_input(document, whole_numbers=self._whole_numbers))
         return ask(self._interpreter, self._bundle, ENTRYPOINT)
+
+
+def checked_engine(source: PolicySource) -> EmbeddedEngine:
+    """Return an engine for a policy that OPA has checked where one is at hand.
+
+    Raises:
+        PolicyError: when OPA or the engine refuses the policy.
+    """
+    return EmbeddedEngine(source, checked_by=check(source))
 
 
 def ask(interpreter: Any, bundle: Any, entrypoint: str) -> Any:

@@ -1,7 +1,7 @@
 """Writes a vetted module as the embedded engine has to read it to decide as OPA does; every line stays where it is.
 
 - OPA evaluates what stands under a `not` before it: `not f(input.x)` fails where `input.x` is missing, and holds in
-  regopy. So every operand gets a name of its own before the `not`; regopy also misreads a `not` in a comprehension there.
+  regopy. So every operand gets a name of its own before the `not`; a `not` in a comprehension there is misread, too.
 - What a builtin refuses is undefined in OPA; in regopy it ends the answer, or stays as a value that is not false. So an
   argument goes through a function that is undefined for other kinds.
 - OPA orders values of different kinds, regopy does not: what `<` compares must be a number, or there is no answer.
