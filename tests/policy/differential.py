@@ -174,7 +174,10 @@ def engines(program: str, data: Any) -> Iterator[Engines]:
         with start_opa(program) as server:
             opa = Opa(server.port)
             opa.data(data)
-            yield Engines(opa, embedded, data)
+            try:
+                yield Engines(opa, embedded, data)
+            finally:
+                opa.connection.close()
     finally:
         embedded.stop()
 
