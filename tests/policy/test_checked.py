@@ -35,7 +35,7 @@ def script(folder, text: str) -> None:
 
 def test_the_proved_digest_is_that_of_the_bundled_policy(bundled):
     assert bundled.digest in PROVED_DIGESTS, (
-        f"the bundled policy was changed: run the comparisons with OPA (pytest tests/policy -m slow), "
+        f"the bundled policy was changed: run the comparisons with OPA (pytest tests/policy -m exhaustive), "
         f"then write {bundled.digest} into PROVED_DIGESTS of policy/checked.py"
     )
     assert check(bundled) == BUNDLED_DIGEST

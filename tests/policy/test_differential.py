@@ -30,7 +30,7 @@ def test_generated_policies_are_decided_as_by_opa(opa):
     assert counted["same"] > 30, counted
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("part", range(_PARTS))
 def test_twenty_thousand_generated_policies_are_decided_as_by_opa(opa, part):
     with engines(opa, DATA) as both:
@@ -51,7 +51,7 @@ def test_mutants_of_the_bundled_policy_are_never_more_lenient_here(opa, bundled)
     assert compared(opa, bundled, slice(7, None, 60)).total() > 50
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("part", range(_PARTS))
 def test_no_mutant_of_the_bundled_policy_is_more_lenient_here(opa, bundled, part):
     assert compared(opa, bundled, slice(part, None, _PARTS))["same"] > 20

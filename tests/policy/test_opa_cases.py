@@ -16,7 +16,7 @@ import pytest
 from differential import NO_ANSWER, UNDEFINED, Embedded, loosely
 from ruamel.yaml import YAML
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.exhaustive
 _WHERE = "github.com/open-policy-agent/opa@v1.22.3/v1/test/cases/testdata"
 
 
