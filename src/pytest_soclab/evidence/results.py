@@ -364,6 +364,8 @@ class PolicyInfo(Saved):
     rules: tuple[str, ...] = ()
     """Every deny reason that the policy can give."""
     address: str | None = None
+    checked_by: str = ""
+    """Who vouches that the engine decides as OPA does: `opa 1.22.3`, `bundled digest`, or `not checked by OPA`."""
 
 
 class Digests(Saved):
