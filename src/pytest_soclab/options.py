@@ -68,7 +68,7 @@ _LAB: dict[str, dict[str, Any]] = {
     "opa-binary": {"metavar": "PATH", "help": "start this `opa` for the session and decide in it"},
     "artifacts": {
         "metavar": "DIR",
-        "help": "where results, transcripts and report go (default .soclab/latest)",
+        "help": "where sessions go, each in a folder of its own (default .soclab)",
     },
     "summary": {
         "metavar": "PATH",

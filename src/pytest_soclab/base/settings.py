@@ -26,7 +26,7 @@ class Settings:
     policies: str | None = None
     opa_url: str | None = None
     opa_binary: str | None = None
-    artifacts: str = ".soclab/latest"
+    artifacts: str = ".soclab"
     summary: str | None = None
     sarif: str | None = None
     previous: str | None = None

@@ -131,12 +131,17 @@ def _intel_off(options: argparse.Namespace) -> int:
 
 
 def _folder_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="DIR", help="a session's artifacts, such as .soclab/latest")
+    parser.add_argument("folder", metavar="DIR", help="a session's folder, such as .soclab/latest")
+
+
+def _verify_arguments(parser: argparse.ArgumentParser) -> None:
+    _folder_arguments(parser)
+    parser.add_argument("--root", metavar="HASH", help="the evidence root that was kept elsewhere")
 
 
 def _report_arguments(parser: argparse.ArgumentParser) -> None:
     _folder_arguments(parser)
-    parser.add_argument("--previous", metavar="PATH", help="an earlier results.json: the summary shows the differences")
+    parser.add_argument("--previous", metavar="PATH", help="an earlier results.json: the differences are printed")
 
 
 def _compare_arguments(parser: argparse.ArgumentParser) -> None:
@@ -276,7 +281,7 @@ COMMANDS: dict[str, Command] = {
     "schema": Command("Print a JSON Schema.", _schema_arguments, _schema),
     "new": Command("Write the scaffold of a scenario.", _new_arguments, _new),
     "serve": Command("Serve one case over MCP to any client, as a playground.", _serve_arguments, _serve),
-    "verify": Command("Recheck every chain of a stored session.", _folder_arguments, _stored("verify")),
+    "verify": Command("Check a stored session against its own evidence.", _verify_arguments, _stored("verify")),
     "report": Command("Write a stored session's report anew.", _report_arguments, _stored("report")),
     "compare": Command("Compare two stored sessions.", _compare_arguments, _stored("compare")),
     "merge": Command("Join the shards of one session.", _merge_arguments, _stored("merge")),

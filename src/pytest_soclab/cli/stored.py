@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_soclab.audit import rebuild
+from pytest_soclab.audit import verify as audit
 from pytest_soclab.base import resources
 from pytest_soclab.base.errors import ArtifactError, Fault, UsageError, printable
 from pytest_soclab.evidence.store import load_results
@@ -26,19 +27,26 @@ def _say(*lines: str) -> None:
 
 
 def verify(options: argparse.Namespace) -> int:
-    """Recheck every chain of a session; 1 where one does not hold."""
-    found = rebuild.verify(Path(options.folder))
+    """Check a session against its own log, transcripts and inputs; 1 where something does not hold."""
+    found = audit.verify(Path(options.folder), options.root or "")
+    _say(*found.notes)
     if found.faults:
         _say(*found.faults, f"{count(len(found.faults), 'fault')} in {count(found.trials, 'trial')}")
         return 1
-    _say(f"{found.trials} trials and {found.events} events hold; every chain ends in the root hash of results.json")
+    _say(f"{found.trials} trials and {found.events} events hold, and the results follow from them")
+    _say(f"evidence root {found.root}")
     return 0
 
 
 def report(options: argparse.Namespace) -> int:
-    """Write a stored session's report and summary anew."""
-    previous = load_results(Path(options.previous)) if options.previous else None
-    _say(*(str(path) for path in rebuild.rebuild(Path(options.folder), previous)))
+    """Write a stored session's report and summary anew, and print what differs from an earlier one."""
+    from pytest_soclab.report import compare as comparison
+
+    folder = Path(options.folder)
+    _say(*(str(path) for path in rebuild.rebuild(folder)))
+    if options.previous:
+        found = comparison.compare(load_results(Path(options.previous)), load_results(folder))
+        sys.stdout.write(comparison.render(found))
     return 0
 
 

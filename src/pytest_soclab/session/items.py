@@ -7,23 +7,22 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_soclab.base.errors import Fault, ScenarioError, SoclabError
-from pytest_soclab.evidence.renderings import rendering_of
 from pytest_soclab.evidence.results import Arm, Kind, Trial, Verdict
 from pytest_soclab.gateway.gateway import Gateway
 from pytest_soclab.gateway.state import Identity
-from pytest_soclab.judging.actions import counted
-from pytest_soclab.judging.judge import NOTHING
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.report import failure, junit
 from pytest_soclab.scenario import corpus
 from pytest_soclab.scenario.load import LoadedScenario, load_scenario
 from pytest_soclab.session import state
+from pytest_soclab.trials import records
 from pytest_soclab.trials.lab import Lab
 from pytest_soclab.trials.trial import Control, Outcome, Setup, Unit, guarded_door, run, state_of
 
@@ -104,15 +103,8 @@ NOT_RUN = "not run: the session ended before it"
 
 def skeleton(spec: Spec, nodeid: str, cause: str = NOT_RUN) -> Trial:
     """Return the record of a trial before it ran: inconclusive."""
-    scenario = spec.loaded.scenario
-    return Trial(
-        id=spec.trial, scenario=scenario.id, version=scenario.version, variant=spec.variant, arm=spec.arm,
-        repetition=spec.repetition, kind=scenario.kind, title=scenario.title, tier=scenario.tier,
-        family=scenario.family, incident=scenario.incident, surface=spec.loaded.surface, atlas=scenario.atlas,
-        owasp=scenario.owasp, twin=scenario.twin, agent_kind="scripted", verdict=Verdict.INCONCLUSIVE,
-        passed=False, cause=cause, delivered=False, stopped_by=NOTHING.reason, stopped_layer=NOTHING.layer,
-        expected_stop=scenario.stopped_by, file=spec.loaded.shown, line=1, nodeid=nodeid, root_hash="",
-    )  # fmt: skip
+    place = records.Place(spec.trial, nodeid, spec.variant, spec.arm, spec.repetition)
+    return records.before_it_ran(spec.loaded, place, cause)
 
 
 _NODE = re.compile(r"(?P<path>.*)::(?P<id>(?:ATK|BEN)-\d+)\[(?P<variant>\w+)-(?P<arm>[a-z]+)(?:-(?P<again>\d+))?\]")
@@ -130,6 +122,8 @@ def lost(lab: Lab, root: Path, nodeid: str, cause: str) -> dict[str, Any] | None
     files = corpus.files_of(corpus.roots_of(loaded))
     return {
         "selected": [record],
+        "above": [],
+        "scenarios": [loaded.scenario.id],
         "digests": {loaded.scenario.id: loaded.digest},
         "corpus": len(files - lab.above_level),
         "corpus_digest": corpus.digest_of(files),
@@ -167,7 +161,10 @@ class ScenarioItem(pytest.Function):
         self.obj = self.perform
         self.lab = lab
         self.spec = spec
-        self.record: dict[str, Any] | None = None
+        self.attempts: list[dict[str, Any]] = []
+        """What travels on the report: every attempt at the trial."""
+        self.before = 0
+        """How many attempts there were when pytest last began to run the item."""
         scenario = spec.loaded.scenario
         marks = [scenario.kind.value, f"tier_{scenario.tier.value}", f"family_{scenario.family.value}"]
         for mark in (*marks, f"incident_{scenario.incident.replace('-', '_')}", f"arm_{spec.arm.value}"):
@@ -198,6 +195,7 @@ class ScenarioItem(pytest.Function):
     def setup(self) -> None:
         """Have the fixtures make the parts of this trial."""
         _RUNNING.append(self)
+        self.before = len(self.attempts)
         super().setup()
 
     def teardown(self) -> None:
@@ -208,33 +206,38 @@ class ScenarioItem(pytest.Function):
     def perform(self, soclab_agent: Any, soclab_gateway: Any) -> None:
         """Run the trial, keep its record, and fail, pass or xfail as the arm demands."""
         agent, door = soclab_agent, soclab_gateway
-        self.record = None  # of an earlier attempt
         witness = self.lab.witness(self.unit)
         setup = Setup(self.unit, self.spec.arm, agent, door, self.lab.key, self.lab.settings.timeout)
         identity = setup.state.identity  # as it was before a harness step put another model in its place
         outcome = run(setup)
         trial = self.trial_of(outcome, witness, identity.kind)
-        self.record = _payload(self, trial, outcome, identity, agent)
+        record = _payload(self, trial, outcome, identity, agent)
         if isinstance(door, Gateway):
-            self.record["policy"] = door.engine.source.digest
+            record["policy"] = door.engine.source.digest
         if identity.kind == "live" and isinstance(door, Gateway):
-            self.record["control"] = self._control_trial(door.engine, witness)
+            record |= self._control_trial(door.engine, witness)
         if self.above and trial.verdict is not Verdict.SUCCEEDED and not trial.breaches:
-            self.record = {"above": trial.id}
+            self._keep({"above": trial.id})
             pytest.skip(f"{trial.scenario} counts from {self.spec.loaded.scenario.from_level.value}; {trial.cause}")
+        self._keep(record)
         earlier = [pair for pair in self.user_properties if pair[0].startswith("soclab.")]  # of another attempt
         self.user_properties[:] = [pair for pair in self.user_properties if pair not in earlier]
         self.user_properties += junit.properties(trial)
         self._speak(trial, outcome)
 
+    def _keep(self, record: dict[str, Any]) -> None:
+        """Keep an attempt until the item is over: a plugin that runs it again may log the last report alone."""
+        self.attempts.append({**record, "stamp": _stamp()})
+
     def _control_trial(self, engine: Engine, witness: str) -> dict[str, Any]:
-        """Return the record of the same trial with the scripted agent: what the controls alone are worth."""
+        """Return the same trial with the scripted agent, which shows what the controls alone are worth."""
         unit = self.unit
         agent = unit.obey()
         state_ = state_of(unit, self.spec.trial, agent, unit.world(), self.lab.level)
         door = guarded_door(state_, self.lab.key, Control(engine, unit.approver()))
         outcome = run(Setup(unit, self.spec.arm, agent, door, self.lab.key))
-        return self.trial_of(outcome, witness, "scripted").model_dump(mode="json")
+        trial = self.trial_of(outcome, witness, "scripted")
+        return {"control": trial.model_dump(mode="json"), "control_transcript": outcome.transcript}
 
     def _speak(self, trial: Trial, outcome: Outcome) -> None:
         if trial.passed and trial.arm is Arm.BASELINE and trial.verdict is Verdict.SUCCEEDED:
@@ -248,34 +251,10 @@ class ScenarioItem(pytest.Function):
 
     def trial_of(self, outcome: Outcome, witness: str, agent_kind: Any) -> Trial:
         """Return the saved shape of a finished trial."""
-        judgement = outcome.judgement
-        stop, rendering = judgement.stop, rendering_of(outcome.events)
-        cause = f"the scenario cannot prove itself: {witness}" if witness else outcome.cause
-        return self.skeleton().model_copy(
-            update={
-                "agent_kind": agent_kind,
-                "verdict": Verdict.INCONCLUSIVE if witness else judgement.verdict,
-                "passed": outcome.passed and not witness,
-                "cause": cause,
-                "delivered": judgement.delivered,
-                "payload": self.unit.payload,
-                "stopped_by": stop.reason,
-                "stopped_layer": stop.layer,
-                "stopped_rule": stop.rule,
-                "reasons": stop.reasons,
-                "decisive": judgement.decisive,
-                "breaches": outcome.breaches,
-                "granted_changes": outcome.citations.changes,
-                "uncited": outcome.citations.uncited,
-                "gates": outcome.gates,
-                "inputs": rendering.inputs,
-                "rendering": rendering.whole,
-                "actions": counted(outcome.changes),
-                "changes": outcome.changes,
-                "root_hash": outcome.root_hash,
-                "witness": witness,
-            }
+        ended = records.Ended(
+            outcome.conclusion, outcome.events, self.unit.payload, outcome.root_hash, agent_kind, witness
         )
+        return records.finished(self.skeleton(), ended)
 
     def skeleton(self, cause: str = NOT_RUN) -> Trial:
         """Return the record of this item before it ran: inconclusive."""
@@ -302,13 +281,33 @@ def _payload(item: ScenarioItem, trial: Trial, outcome: Outcome, identity: Ident
             "kind": trial.agent_kind,
         },
         "digest": item.spec.loaded.digest,
+        "sources": sources(item.spec.loaded),
+    }
+
+
+_STAMPS = count(1)
+
+
+def _stamp() -> str:
+    """Return what tells one attempt from all others, those of other processes too."""
+    return f"{os.getpid()}-{next(_STAMPS)}"
+
+
+def sources(loaded: LoadedScenario) -> dict[str, str]:
+    """Return the files of a scenario by the names that their copies get, an incident's scenarios in one folder."""
+    incident = loaded.incident_path
+    home = f"{incident.stem}-{hashlib.sha256(os.fsencode(incident)).hexdigest()[:8]}"
+    return {
+        f"{home}/{loaded.path.name}": str(loaded.path.absolute()),
+        f"{home}/{corpus.INCIDENTS}/{incident.name}": str(incident.absolute()),
     }
 
 
 def unfinished(item: ScenarioItem, cause: str) -> dict[str, Any]:
     """Return the payload of an item that did not come to a verdict."""
     return {"trial": item.skeleton(cause).model_dump(mode="json"), "transcript": "", "agent": None,
-            "digest": item.spec.loaded.digest}  # fmt: skip
+            "digest": item.spec.loaded.digest, "sources": sources(item.spec.loaded),
+            "stamp": _stamp()}  # fmt: skip
 
 
 def in_shard(name: str, shard: tuple[int, int] | None) -> bool:
@@ -332,6 +331,7 @@ def census(lab: Lab, items: Iterable[pytest.Item]) -> dict[str, Any]:
         "above": [_above(item) for item in own if item.above],
         "repeat": lab.settings.repeat,
         "items": wanted,
+        "scenarios": sorted({item.spec.loaded.scenario.id for item in wanted}),
         "digests": {item.spec.loaded.scenario.id: item.spec.loaded.digest for item in own},
         "variants": {item.spec.loaded.scenario.id: list(item.spec.loaded.scenario.variants) for item in own},
     }

@@ -57,6 +57,14 @@ class Reports:
         return report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Forget an item's attempts once it is over: pytest keeps items to the end, and a transcript is long."""
+        done = yield
+        if isinstance(item, ScenarioItem):
+            item.attempts.clear()
+        return done
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, None, None]:
         """Take in a trial's record; in a strict JUnit file no test case may have properties, so the suite gets them."""
         record_report(self.config, report)
@@ -205,7 +213,16 @@ def check(session: pytest.Session) -> None:
     known = _known_answers(session.items) if state.of(session.config).gate else []
     state.of(session.config).selection = {**census(lab, session.items), "known_answer": known}
     if (own or known) and not is_worker(session.config) and not _runs_nothing(session.config):
-        state.recorder_of(session.config).artifacts.begin()
+        _begin(session.config)
+
+
+def _begin(config: pytest.Config) -> None:
+    """Open the session's log with what is selected."""
+    recorder = state.recorder_of(config)
+    recorder.begin(state.of(config).lab().extensions.names)
+    known = _selection(config)
+    if known and not distributes(config):
+        recorder.add_census({name: value for name, value in known.items() if name != "selected"})
 
 
 def _known_answers(items: list[pytest.Item]) -> list[str]:
@@ -216,11 +233,12 @@ def _known_answers(items: list[pytest.Item]) -> list[str]:
 
 def note_report(item: ScenarioItem, report: pytest.TestReport) -> None:
     """Put the trial's record on the report that ends it: the call, or a setup that failed."""
-    if report.when == "call" and item.record is not None:
-        setattr(report, _REPORT_ATTRIBUTE, item.record)
-        item.record = None  # pytest keeps items to the end, and a transcript is long
-    elif report.when in ("setup", "call") and report.failed:
-        setattr(report, _REPORT_ATTRIBUTE, unfinished(item, _cause(report)))
+    if report.when == "teardown":
+        return
+    if report.failed and len(item.attempts) == item.before:
+        item.attempts.append(unfinished(item, _cause(report)))
+    if item.attempts:
+        setattr(report, _REPORT_ATTRIBUTE, {"nodeid": item.nodeid, "attempts": list(item.attempts)})
 
 
 def _cause(report: pytest.TestReport) -> str:
@@ -280,7 +298,7 @@ def expect(config: pytest.Config, nodeids: list[str]) -> None:
     recorder = state.recorder_of(config)
     recorder.expected.update(nodeids)
     if not _runs_nothing(config):
-        recorder.artifacts.begin()
+        _begin(config)
 
 
 def _account_for_lost(config: pytest.Config, recorder: Recorder) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -35,6 +35,12 @@ class Extensions:
 
     tools: tuple[Tool, ...] = ()
     steps: tuple[type[Step], ...] = ()
+    oracles: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all that plugins brought, sorted."""
+        return tuple(sorted([*(tool.name for tool in self.tools), *map(step_name, self.steps), *self.oracles]))
 
 
 @dataclass
@@ -78,7 +84,7 @@ class Lab:
                 )
             self.steps[name] = step
 
-    def add_oracles(self, extra: Iterable[Oracle]) -> None:
+    def add_oracles(self, extra: Sequence[Oracle]) -> None:
         """Add oracles of plugins; a name that is taken is a usage error."""
         for oracle in extra:
             if oracle.name in self.oracles:
@@ -87,6 +93,7 @@ class Lab:
                 known = ", ".join(get_args(GateName))
                 raise UsageError(f"the oracle {oracle.name!r} breaks the gate {oracle.gate!r}; give it one of {known}")
             self.oracles[oracle.name] = oracle
+        self.extensions = replace(self.extensions, oracles=tuple(oracle.name for oracle in extra))
         self.vocabulary = self._vocabulary()
 
     def _vocabulary(self) -> Vocabulary:

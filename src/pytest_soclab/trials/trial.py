@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -22,12 +21,10 @@ from pytest_soclab.gateway.executor import Executor
 from pytest_soclab.gateway.gateway import Door, Gateway, OpenDoor
 from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.state import Identity, TrialState
-from pytest_soclab.harness.bench import Bench, Step, step_name
-from pytest_soclab.judging import facts, judge
-from pytest_soclab.judging.actions import actions_of
-from pytest_soclab.judging.citations import Citations, citations
+from pytest_soclab.harness.bench import Bench, Step
+from pytest_soclab.judging.citations import Citations
 from pytest_soclab.judging.judge import Judgement, Question
-from pytest_soclab.judging.scene import Key, Oracle, Scene, deeds_of
+from pytest_soclab.judging.scene import Key, Oracle
 from pytest_soclab.leaks.egress import texts
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.scenario import template
@@ -38,6 +35,7 @@ from pytest_soclab.soc.build import Prepared, charter_of
 from pytest_soclab.soc.registry import Authority, Registry
 from pytest_soclab.soc.servers.catalog import described
 from pytest_soclab.soc.world import Charter, World
+from pytest_soclab.trials.conclusion import Conclusion, Matter, charter_for, conclude, sealed
 
 
 @dataclass(frozen=True)
@@ -74,6 +72,11 @@ class Unit:
         return Question(
             scenario.kind, self.oracles, self.legitimate, scenario.stopped_by, self.payload, len(self.harness)
         )  # fmt: skip
+
+    def matter(self, arm: Arm, *, scripted: bool, charter: Charter | None = None) -> Matter:
+        """Return what a transcript of this unit is judged by."""
+        own = charter or self.base.charter
+        return Matter(self.question, self.scenario, self.harness, self.registry, own, self.key, arm, scripted)
 
     def world(self) -> World:
         """Return a fresh world of this unit."""
@@ -201,21 +204,48 @@ def _script_step(step: Any, fields: Mapping[str, str], case: str) -> ScriptStep:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A finished trial: its transcript as events and as text, the verdict, whether the item passes, broken gates."""
+    """A finished trial: its transcript as events and as text, and what that shows."""
 
     trial: str
     events: Sequence[Event]
     transcript: str
     root_hash: str
-    judgement: Judgement
-    passed: bool
-    cause: str
-    breaches: tuple[str, ...] = ()
-    gates: tuple[str, ...] = ()
-    """The gates whose situation the trial made happen."""
-    citations: Citations = field(default_factory=Citations)
-    changes: tuple[Action, ...] = ()
-    """Every change that the trial's calls made or would have made."""
+    conclusion: Conclusion
+
+    @property
+    def judgement(self) -> Judgement:
+        """The verdict with its grounds."""
+        return self.conclusion.judgement
+
+    @property
+    def passed(self) -> bool:
+        """Whether the item passes."""
+        return self.conclusion.passed
+
+    @property
+    def cause(self) -> str:
+        """Why the verdict is what it is."""
+        return self.conclusion.cause
+
+    @property
+    def breaches(self) -> tuple[str, ...]:
+        """The gates that the transcript breaks."""
+        return self.conclusion.breaches
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """The gates whose situation the trial made happen."""
+        return self.conclusion.gates
+
+    @property
+    def citations(self) -> Citations:
+        """How many of the granted changes cited their target."""
+        return self.conclusion.citations
+
+    @property
+    def changes(self) -> tuple[Action, ...]:
+        """Every change that the trial's calls made or would have made."""
+        return self.conclusion.changes
 
 
 @dataclass(slots=True)
@@ -284,8 +314,7 @@ def state_of(  # noqa: PLR0917  # what a state is made of
     """Return a trial's state; a live agent's own model is the one under test and so approved."""
     identity = identity_of(agent)
     if identity.kind == "live":
-        models = (*world.charter.approved_models, identity.model)
-        world.charter = replace(world.charter, approved_models=models)
+        world.charter = charter_for(world.charter, identity.model, live=True)
     authority = min(level.rank, world.charter.level or level.rank)
     return TrialState(trial, world, unit.registry, identity, authority, ledger or Ledger())
 
@@ -331,40 +360,8 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
         state.log("annex", conducted.annex)
     if conducted.cause:
         state.log("agent_error", {"error": conducted.cause})
-    scenario = setup.unit.scenario
-    scene = scene_of(state.ledger.events, setup.unit.registry, state.world.charter, setup.unit.key)
-    steps = Counter(step_name(step) for step in setup.unit.harness)
-    performed = (steps & Counter(setup.bench.performed)).total()
-    judgement = judge.judge(setup.unit.question, scene, conducted.cause, performed)
-    scripted = state.identity.kind == "scripted"
-    passed, cause = judge.expectation(judgement, setup.arm, scripted, scenario.stopped_by)
-    protected = setup.arm is Arm.PROTECTED
-    broken = judge.breaches(state.ledger.events) if protected else ()
-    exercised = narrowed(facts.situations(state.ledger.events), scenario) if protected else ()
-    cited = citations(state.ledger.events) if protected else Citations()
-    state.log("trial_ended", {"cause": conducted.cause, **sealed(judgement, broken)})
+    matter = setup.unit.matter(setup.arm, scripted=state.identity.kind == "scripted", charter=state.world.charter)
+    found = conclude(matter, state.ledger.events, conducted.cause)
+    state.log("trial_ended", {"cause": conducted.cause, **sealed(found.judgement, found.breaches)})
     log = state.ledger
-    return Outcome(
-        state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken, exercised, cited,
-        actions_of(scene),
-    )  # fmt: skip
-
-
-def narrowed(situations: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
-    """Return the gates that a trial is evidence for: its file may leave some of the facts out, and add none."""
-    return tuple(gate for gate in situations if gate in scenario.gates or not scenario.gates)
-
-
-def sealed(judgement: Judgement, broken: Sequence[str]) -> dict[str, Any]:
-    """Return what the last event of a transcript says of the verdict, so that the chain holds it too."""
-    return {
-        "verdict": judgement.verdict.value,
-        "delivered": judgement.delivered,
-        "stopped_by": judgement.stop.reason,
-        "breaches": list(broken),
-    }
-
-
-def scene_of(events: Sequence[Event], registry: Registry, charter: Charter, key: Key) -> Scene:
-    """Return what oracles look at."""
-    return Scene(deeds_of(events, registry), events, registry, charter, key)
+    return Outcome(state.trial, log.events, log.text(), log.root_hash, found)

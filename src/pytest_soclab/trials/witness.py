@@ -18,6 +18,7 @@ from pytest_soclab.judging import oracles
 from pytest_soclab.judging.effects import ALTERNATIVES
 from pytest_soclab.judging.judge import INNOCENT, deliveries
 from pytest_soclab.policy.model import Engine
+from pytest_soclab.trials.conclusion import scene_of
 from pytest_soclab.trials.trial import (
     Control,
     Outcome,
@@ -26,7 +27,6 @@ from pytest_soclab.trials.trial import (
     guarded_door,
     open_door,
     run,
-    scene_of,
     state_of,
 )
 

@@ -1,0 +1,110 @@
+"""Makes a trial's record anew, from its transcript and the copied scenario, and says where the stored one differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_soclab.base.errors import SoclabError, printable, quote
+from pytest_soclab.base.settings import Settings
+from pytest_soclab.evidence.ledger import Event
+from pytest_soclab.evidence.results import Trial
+from pytest_soclab.scenario.load import LoadedScenario, load_scenario
+from pytest_soclab.trials.conclusion import charter_for, conclude, sealed
+from pytest_soclab.trials.lab import Lab
+from pytest_soclab.trials.records import Ended, Place, before_it_ran, finished
+from pytest_soclab.trials.trial import Unit
+
+
+@dataclass
+class Judge:
+    """Judges the transcripts of one session again, by the scenario files that it kept.
+
+    `foreign` are the words of plugins: a scenario that cannot be read without them is taken at its record's word.
+    """
+
+    files: dict[str, Path]
+    """The copied scenario files by scenario id."""
+    level: str
+    foreign: tuple[str, ...] = ()
+    taken_on_trust: set[str] = field(default_factory=set)
+    """Scenarios that need a plugin's words."""
+    _loaded: dict[str, LoadedScenario] = field(default_factory=dict)
+    _lab: Lab | None = None
+
+    @property
+    def lab(self) -> Lab:
+        """The parts that scenarios are made with."""
+        if self._lab is None:
+            self._lab = Lab(Settings(level=self.level))
+        return self._lab
+
+    def fault(self, trial: Trial, digest: str, events: Sequence[Event], control: bool = False) -> str:
+        """Return where a stored record differs from what its transcript shows, or an empty text."""
+        try:
+            unit = self._unit(trial, digest)
+            again = self._again(unit, trial, events) if unit is not None else trial
+            return next(_differences(trial, again, events, control), "")
+        except _Unlike as error:
+            return str(error)
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            return f"holds events that no session writes ({type(error).__name__})"
+
+    def _unit(self, trial: Trial, digest: str) -> Unit | None:
+        loaded = self._scenario(trial)
+        if loaded is None:
+            return None
+        if loaded.digest != digest:
+            raise _Unlike(f"found the scenario {trial.scenario} with another digest than the log names")
+        if trial.variant not in loaded.scenario.variants:
+            raise _Unlike(f"found the variant {quote(trial.variant)}, which {loaded.path.name} does not have")
+        return self.lab.unit(loaded, trial.variant)
+
+    def _scenario(self, trial: Trial) -> LoadedScenario | None:
+        name = trial.scenario
+        if name not in self._loaded and name not in self.taken_on_trust:
+            path = self.files.get(name)
+            if path is None:
+                raise _Unlike(f"found no copy of the scenario {quote(name)} among the inputs")
+            try:
+                self._loaded[name] = load_scenario(path, self.lab.vocabulary, trial.file)
+            except SoclabError as error:
+                if not self.foreign:
+                    raise _Unlike(f"the copied scenario cannot be read: {str(error).splitlines()[0]}") from None
+                self.taken_on_trust.add(name)
+        return self._loaded.get(name)
+
+    def _again(self, unit: Unit, trial: Trial, events: Sequence[Event]) -> Trial:
+        first, last = events[0]["data"], events[-1]["data"]
+        live = trial.agent_kind == "live"
+        charter = charter_for(unit.base.charter, str(first["model"]), live)
+        matter = unit.matter(trial.arm, scripted=not live, charter=charter)
+        found = conclude(matter, events[:-1], str(last["cause"]))
+        place = Place(trial.id, trial.nodeid, trial.variant, trial.arm, trial.repetition)
+        before = before_it_ran(unit.loaded, place, "").model_copy(update={"file": trial.file})
+        ended = Ended(found, events, unit.payload, str(events[-1]["hash"]), trial.agent_kind, trial.witness)
+        said = {name: last.get(name) for name in ("verdict", "delivered", "stopped_by", "breaches")}
+        if said != sealed(found.judgement, found.breaches):
+            raise _Unlike(f"event {events[-1]['seq']}: found {quote(str(said['verdict']))}, which is not what it shows")
+        return finished(before, ended)
+
+
+class _Unlike(Exception):  # noqa: N818 - a finding, not an error
+    """A record that does not follow from its transcript."""
+
+
+def _differences(trial: Trial, again: Trial, events: Sequence[Event], control: bool) -> Iterator[str]:
+    first: dict[str, Any] = events[0]["data"] if events[0]["type"] == "trial_started" else {}
+    named = {"trial": trial.id, "scenario": trial.scenario, "variant": trial.variant, "arm": trial.arm.value}
+    for name, expected in named.items():
+        if first.get(name) != expected:
+            yield f"event 0: found {name} {printable(str(first.get(name)))}, expected {expected}"
+    if events[-1]["type"] != "trial_ended":
+        yield f"event {events[-1].get('seq')}: found no end of the trial, expected trial_ended"
+    own, other = trial.model_dump(mode="json"), again.model_dump(mode="json")
+    beside = " of the scripted trial beside it" if control else ""
+    for name in own:
+        if own[name] != other[name]:
+            yield f"shows {name} {quote(str(other[name]))}, the record{beside} says {quote(str(own[name]))}"
