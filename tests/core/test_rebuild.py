@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_soclab.assurance.assemble import Facts, results_of
-from pytest_soclab.audit import rebuild
+from pytest_soclab.audit import rebuild, verify
 from pytest_soclab.base.clock import wall_time
 from pytest_soclab.base.errors import ArtifactError
 from pytest_soclab.evidence import store
@@ -56,7 +56,7 @@ def rechain(events, name):
 
 
 def faults(folder):
-    return rebuild.verify(folder).faults
+    return verify.verify(folder).faults
 
 
 def transcript(folder, number=1):
@@ -72,7 +72,7 @@ def rewrite(path, changed):
 
 
 def test_an_untouched_session_holds(folder):
-    found = rebuild.verify(folder)
+    found = verify.verify(folder)
     assert found.faults == ()
     assert found.trials == 2
     assert found.events == sum(len(lines(transcript(folder, n))) for n in (1, 2))
@@ -175,18 +175,18 @@ def test_edited_results_are_found_even_where_the_log_was_edited_too(folder):
 def test_results_that_are_none_are_an_error_with_their_place(folder, text):
     (folder / store.RESULTS).write_text(text)
     with pytest.raises(ArtifactError, match=r"results\.json"):
-        rebuild.verify(folder)
+        verify.verify(folder)
 
 
 def test_binary_results_are_an_error(folder):
     (folder / store.RESULTS).write_bytes(b"\xff\xfe\x80")
     with pytest.raises(ArtifactError, match=r"results\.json"):
-        rebuild.verify(folder)
+        verify.verify(folder)
 
 
 def test_a_folder_without_results_is_an_error(tmp_path):
     with pytest.raises(ArtifactError, match="cannot be read"):
-        rebuild.verify(tmp_path)
+        verify.verify(tmp_path)
 
 
 LOG = {

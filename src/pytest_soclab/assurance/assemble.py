@@ -84,6 +84,9 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
     complete, coverage = _complete(counts) and not facts.policy_changed, _coverage(counts)
     if facts.policy_changed:
         coverage = f"policy_changed: {facts.policy_changed}"
+    if len(several := _subjects(facts)) > 1:
+        complete = False
+        coverage = f"{len(several)} subjects in one session ({', '.join(several)}); run each in a session of its own"
     evidence = Evidence(protected, found, complete, coverage, agent.deterministic, basis, same, counts.above_level)
     level = vouched(decide(evidence, profile, facts.level), facts.policy, profile)
     controls = _controls(facts, profile) if basis == "agent" else None
@@ -178,6 +181,12 @@ def _agent(facts: Facts) -> AgentInfo:
         deterministic=all(agent["deterministic"] for agent in agents),
         kind="live" if live else "scripted",
     )
+
+
+def _subjects(facts: Facts) -> list[str]:
+    """Return the live agents of a session, each as its name and model; more than one are no one's evidence."""
+    live = {tuple(sorted((k, str(v)) for k, v in one.items())): one for one in facts.agents if one["kind"] == "live"}
+    return [f"{one['name']} ({one['model'] or 'no model named'})" for _, one in sorted(live.items())]
 
 
 def _digests(facts: Facts, profile_digest: str) -> Digests:

@@ -43,6 +43,11 @@ class Gathered:
         """Return what the first fact says."""
         return cls(Facts(start.mode, start.level, start.command))
 
+    @property
+    def any_file(self) -> bool:
+        """Whether any scenario was found at all, selected or not."""
+        return bool(self.facts.corpus or self.facts.above or self.facts.scenario_digests)
+
     def take(self, fact: Fact) -> None:
         """Take in one fact that is no trial's."""
         match fact:
@@ -106,11 +111,6 @@ class Gathered:
             other = ", ".join(sorted(digest[:12] for digest in self.policies - {own}))
             remedy = "use --soclab-policies instead of overriding soclab_policy"
             self.facts.policy_changed = f"trials were decided by policy {other}, the session's is {own[:12]}; {remedy}"
-
-    @property
-    def ran(self) -> bool:
-        """Whether anything ran: a trial that ended, or the known-answer gate."""
-        return self.facts.known_answer is not None or any(t.root_hash for t in self.facts.trials.values())
 
 
 def badness(trial: Trial) -> tuple[int, bool, bool]:

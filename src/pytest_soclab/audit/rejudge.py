@@ -44,7 +44,7 @@ class Judge:
     def fault(self, trial: Trial, digest: str, events: Sequence[Event], control: bool = False) -> str:
         """Return where a stored record differs from what its transcript shows, or an empty text."""
         try:
-            unit = self._unit(trial, digest)
+            unit = self.unit(trial, digest)
             again = self._again(unit, trial, events) if unit is not None else trial
             return next(_differences(trial, again, events, control), "")
         except _Unlike as error:
@@ -52,7 +52,8 @@ class Judge:
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             return f"holds events that no session writes ({type(error).__name__})"
 
-    def _unit(self, trial: Trial, digest: str) -> Unit | None:
+    def unit(self, trial: Trial, digest: str) -> Unit | None:
+        """Return the unit of a trial, None where it needs what a plugin added."""
         loaded = self._scenario(trial)
         if loaded is None:
             return None

@@ -19,6 +19,7 @@ from pytest_soclab.evidence.store import load_results
 from pytest_soclab.report.words import count
 
 if TYPE_CHECKING:
+    from pytest_soclab.evidence.results import Results
     from pytest_soclab.policy.model import PolicySource
 
 
@@ -54,9 +55,24 @@ def compare(options: argparse.Namespace) -> int:
     """Compare two stored sessions; 1 where the new one is worse and that is to fail."""
     from pytest_soclab.report import compare as comparison
 
-    found = comparison.compare(load_results(Path(options.old)), load_results(Path(options.new)))
+    old, new = _held(Path(options.old)), _held(Path(options.new))
+    found = comparison.compare(old, new, other_corpus=options.allow_corpus_change)
     sys.stdout.write(comparison.render(found))
     return 1 if found.worse and options.fail_if_worse else 0
+
+
+def _held(path: Path) -> Results:
+    """Return results that follow from their session's evidence; a file alone is taken at its word, which is said.
+
+    Raises:
+        ArtifactError: when a session does not verify.
+    """
+    if not path.is_dir():
+        sys.stderr.write(printable(f"{path}: results without their session are not verified") + "\n")
+        return load_results(path)
+    if faults := audit.verify(path).faults:
+        raise ArtifactError(*faults)
+    return load_results(path)
 
 
 def merge(options: argparse.Namespace) -> int:

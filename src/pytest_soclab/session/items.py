@@ -279,6 +279,7 @@ def _payload(item: ScenarioItem, trial: Trial, outcome: Outcome, identity: Ident
             "model": identity.model or None,
             "deterministic": getattr(agent, "deterministic", False) is True,
             "kind": trial.agent_kind,
+            "class": f"{type(agent).__module__}.{type(agent).__qualname__}",
         },
         "digest": item.spec.loaded.digest,
         "sources": sources(item.spec.loaded),

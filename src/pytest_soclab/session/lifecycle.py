@@ -12,6 +12,7 @@ import pytest
 from pytest_soclab.base import resources
 from pytest_soclab.base.errors import SoclabError
 from pytest_soclab.base.settings import AGENT_OPTIONS, Settings, settings_of, wants_gate
+from pytest_soclab.evidence.folders import shown_folder
 from pytest_soclab.options import distributes
 from pytest_soclab.session import state
 from pytest_soclab.session.items import ScenarioFile, ScenarioItem, census, in_shard, lost, selected, unfinished
@@ -55,6 +56,12 @@ class Reports:
         if isinstance(item, ScenarioItem):
             note_report(item, report)
         return report
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Note that a scenario begins to run, in whatever process."""
+        session = state.of(self.config)
+        if session.recorder is not None and ("::ATK-" in nodeid or "::BEN-" in nodeid):
+            session.recorder.began = True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -326,7 +333,10 @@ def finish(session: pytest.Session) -> None:
         finish_worker(config)
         return
     recorder = state.of(config).recorder
-    if recorder is None or _runs_nothing(config):
+    if recorder is None:
+        return
+    if _runs_nothing(config):
+        _refuse_absence(session, recorder, "nothing was run, only shown")
         return
     known = _selection(config)
     if known:
@@ -336,6 +346,8 @@ def finish(session: pytest.Session) -> None:
     if gate is not None:
         recorder.facts.known_answer = gate.to_json()
     if not (recorder.skeletons or recorder.facts.trials or recorder.facts.errors or recorder.facts.known_answer):
+        what = "every scenario is skipped or above the level" if recorder.gathered.any_file else "no scenario was run"
+        _refuse_absence(session, recorder, what)
         return
     results = recorder.finish()
     if session.exitstatus != pytest.ExitCode.OK:
@@ -343,6 +355,16 @@ def finish(session: pytest.Session) -> None:
     if not recorder.settings.report_only and (red := red_trials(results)):
         recorder.failures.append(red)
     if recorder.failures:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _refuse_absence(session: pytest.Session, recorder: Recorder, what: str) -> None:
+    """Fail a session that is to show a level and assessed nothing: absence is never success."""
+    wanted = recorder.settings.require_level
+    if wanted is None:
+        return
+    recorder.failures.append(f"{wanted} is required, and {what}")
+    if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -356,7 +378,12 @@ def summarise(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
     from pytest_soclab.report import terminal
 
     recorder = state.of(config).recorder
-    if recorder is None or recorder.results is None:
+    if recorder is None or (recorder.results is None and not recorder.failures):
+        return
+    if recorder.results is None:
+        reporter.section("soclab", "=")
+        for failure in recorder.failures:
+            reporter.write_line(f"session failed: {failure}", red=True)
         return
     verbosity = config.get_verbosity()
     reporter.currentfspath = None  # else pytest ends its progress line again, below the section's head
@@ -366,8 +393,10 @@ def summarise(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
     for failure in recorder.failures:
         reporter.write_line(f"session failed: {failure}", red=True)
     trouble = recorder.artifacts.trouble
-    where = recorder.artifacts.folder
+    where = shown_folder(recorder.artifacts.folder)
     reporter.write_line(trouble or f"report: {_relative(where / 'report.html', config)}", yellow=bool(trouble))
+    if not trouble:
+        reporter.write_line(f"evidence root: {recorder.results.timing.root}")
 
 
 def _relative(path: Path, config: pytest.Config) -> str:

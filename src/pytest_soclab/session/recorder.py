@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 PROFILE, PREVIOUS = "profile.yaml", "previous.json"
 """What the copies of the assurance profile and of earlier results are called among the inputs."""
+RECEIPT = "SOCLAB_RECEIPT"
+"""The variable with the file in which a finished session names its folder."""
 _CI = ("GITHUB_REF_NAME", "GITHUB_SHA", "GITHUB_RUN_ID", "CI_COMMIT_REF_NAME", "CI_COMMIT_SHA", "CI_JOB_ID")
 
 
@@ -64,6 +66,8 @@ class Recorder:
         self.log = SessionLog()
         self.previous: Results | None = None
         self.seconds: dict[str, float] = {}
+        self.began = False
+        """Whether pytest began to run a scenario."""
         self.expected: set[str] = set()
         """Node ids that workers are to run."""
         self.skeletons: dict[str, Mapping[str, Any]] = {}
@@ -195,12 +199,19 @@ class Recorder:
         text = summary.render(results, self.previous)
         self.artifacts.write(store.SUMMARY, text)
         self._write_report(results)
-        self.artifacts.settle(self.log.root, ran=self.gathered.ran)
+        self.artifacts.settle(self.log.root, ran=self.began or self.facts.known_answer is not None)
+        self._receipt()
         self._job_summary(text)
         self._sarif(results)
         if self.settings.require_level and self.artifacts.trouble:
             self.failures.append(f"{self.settings.require_level} is required, and the evidence could not be written")
         return results
+
+    def _receipt(self) -> None:
+        """Tell `soclab run`, which waits outside of this process, where the finished session is."""
+        target = os.environ.get(RECEIPT)
+        if target and not self.artifacts.trouble:
+            Path(target).write_text(f"{self.artifacts.folder.absolute()}\n", encoding="utf-8")
 
     def _note_unfinished(self) -> None:
         """List what was selected and never ended as inconclusive."""
