@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_soclab.audit import merge
-from pytest_soclab.audit.stored import PREVIOUS, Attempt, Stored
+from pytest_soclab.audit.stored import Attempt, Stored
 from pytest_soclab.audit.verify import Inspected, results_of_stored, sound, verify
 from pytest_soclab.base.errors import ArtifactError
 from pytest_soclab.evidence import folders, store
@@ -53,7 +53,7 @@ def write(folder: Path, results: Results, session: Stored | None = None) -> list
     from pytest_soclab.report import html, summary
 
     inputs = session.inputs if session is not None else {}
-    previous = load_results(inputs[PREVIOUS]) if PREVIOUS in inputs else None
+    previous = load_results(inputs[store.PREVIOUS]) if store.PREVIOUS in inputs else None
     out = Artifacts.into(folder)
     out.write(store.RESULTS, store.results_parts(results))
     out.write(store.REPORT, html.render(results, transcripts_to_show(folder, results)))
@@ -128,7 +128,7 @@ class _Joined:
 
     def _inputs(self, shard: Stored) -> None:
         for name, path in shard.inputs.items():
-            if name not in self.kept and name != PREVIOUS:
+            if name not in self.kept and name != store.PREVIOUS:
                 self.kept.add(name)
                 self._log(InputKept(path=name, sha256=self.artifacts.keep(name, path.read_bytes())))
 

@@ -22,8 +22,6 @@ from pytest_soclab.evidence.session_log import (
     read_log,
 )
 
-PROFILE, PREVIOUS = "profile.yaml", "previous.json"
-
 
 @dataclass(frozen=True, slots=True)
 class Attempt:

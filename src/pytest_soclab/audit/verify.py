@@ -11,7 +11,7 @@ from typing import Any
 from pytest_soclab import __version__
 from pytest_soclab.assurance.profile import load_profile
 from pytest_soclab.audit.rejudge import Judge
-from pytest_soclab.audit.stored import PREVIOUS, PROFILE, Attempt, Stored, read_chain, read_session
+from pytest_soclab.audit.stored import Attempt, Stored, read_chain, read_session
 from pytest_soclab.base.errors import ArtifactError, SoclabError, quote
 from pytest_soclab.evidence import folders, store
 from pytest_soclab.evidence.results import Results, Trial
@@ -158,8 +158,8 @@ def results_of_stored(session: Stored) -> Results:
     Raises:
         ArtifactError: when the copied profile is not the one that the log names, or cannot be read.
     """
-    path = session.folder / store.INPUTS / PROFILE
-    if PROFILE not in session.inputs:
+    path = session.folder / store.INPUTS / store.PROFILE
+    if store.PROFILE not in session.inputs:
         raise ArtifactError(f"{session.folder / store.LOG}: found no copy of the assurance profile")
     profile, digest = load_profile(str(path))
     if digest != session.start.profile:
@@ -221,7 +221,7 @@ def _page_faults(session: Stored, results: Results) -> Iterator[str]:
     from pytest_soclab.report import html, summary
 
     folder = session.folder
-    previous = store.load_results(session.inputs[PREVIOUS]) if PREVIOUS in session.inputs else None
+    previous = store.load_results(session.inputs[store.PREVIOUS]) if store.PREVIOUS in session.inputs else None
     pages = {
         store.SUMMARY: summary.render(results, previous),
         store.REPORT: html.render(results, store.transcripts_to_show(folder, results)),

@@ -145,9 +145,7 @@ def _show_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _history_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "home", metavar="HOME", nargs="?", default=".soclab", help="where sessions are (default .soclab)"
-    )
+    parser.add_argument("home", metavar="HOME", nargs="?", default=".soclab", help="where the sessions are")
 
 
 def _run_arguments(parser: argparse.ArgumentParser) -> None:

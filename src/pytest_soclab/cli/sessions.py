@@ -13,8 +13,6 @@ from pytest_soclab.base.errors import ArtifactError, SoclabError, printable
 from pytest_soclab.evidence import folders, store
 from pytest_soclab.evidence.session_log import TrialEnded, read_log
 
-RECEIPT = "SOCLAB_RECEIPT"
-
 
 def _say(*lines: str) -> None:
     sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))
@@ -80,7 +78,9 @@ def run(options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as place:
         receipt = Path(place) / "finished"
         child = [sys.executable, "-m", "pytest", *arguments]
-        status = subprocess.run(child, env={**os.environ, RECEIPT: str(receipt)}, check=False).returncode
+        status = subprocess.run(  # noqa: S603 - pytest, with what the user wrote
+            child, env={**os.environ, folders.RECEIPT: str(receipt)}, check=False
+        ).returncode
         fault = _missing(receipt)
     if fault:
         sys.stderr.write(f"soclab run: {printable(fault)}\n")

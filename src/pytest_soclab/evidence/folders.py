@@ -12,6 +12,8 @@ from pathlib import Path
 
 SESSIONS, LATEST, LOCK, IGNORE = "sessions", "latest", "lock", ".gitignore"
 DEFAULT_HOME = ".soclab"
+RECEIPT = "SOCLAB_RECEIPT"
+"""The variable with the file in which a finished session names its folder, for `soclab run`."""
 _SHOWN = 12
 _POINTER = "latest.txt"
 """Stands in for the link where the system allows none."""

@@ -19,7 +19,7 @@ from pytest_soclab.assurance.gathered import Gathered
 from pytest_soclab.assurance.profile import load_profile, profile_path
 from pytest_soclab.base import clock
 from pytest_soclab.base.errors import ArtifactError, printable
-from pytest_soclab.evidence import store
+from pytest_soclab.evidence import folders, store
 from pytest_soclab.evidence.results import GateStatus, Level, Results, Timing, Trial
 from pytest_soclab.evidence.session_log import (
     Collected,
@@ -39,10 +39,6 @@ from pytest_soclab.evidence.store import Artifacts, transcripts_to_show
 if TYPE_CHECKING:
     from pytest_soclab.base.settings import Settings
 
-PROFILE, PREVIOUS = "profile.yaml", "previous.json"
-"""What the copies of the assurance profile and of earlier results are called among the inputs."""
-RECEIPT = "SOCLAB_RECEIPT"
-"""The variable with the file in which a finished session names its folder."""
 _CI = ("GITHUB_REF_NAME", "GITHUB_SHA", "GITHUB_RUN_ID", "CI_COMMIT_REF_NAME", "CI_COMMIT_SHA", "CI_JOB_ID")
 
 
@@ -88,7 +84,7 @@ class Recorder:
             return
         self.first = self.first.model_copy(update={"extensions": tuple(extensions)})
         self._log(self.first)
-        self._keep(PROFILE, profile_path(self.settings.assurance_profile).read_bytes())
+        self._keep(store.PROFILE, profile_path(self.settings.assurance_profile).read_bytes())
 
     def _log(self, fact: Fact) -> None:
         self.artifacts.add(store.LOG, self.log.append(fact))
@@ -209,7 +205,7 @@ class Recorder:
 
     def _receipt(self) -> None:
         """Tell `soclab run`, which waits outside of this process, where the finished session is."""
-        target = os.environ.get(RECEIPT)
+        target = os.environ.get(folders.RECEIPT)
         if target and not self.artifacts.trouble:
             Path(target).write_text(f"{self.artifacts.folder.absolute()}\n", encoding="utf-8")
 
@@ -228,7 +224,7 @@ class Recorder:
         path = Path(self.settings.previous)
         try:
             self.previous = store.load_results(path)
-            self._keep(PREVIOUS, store.results_path(path).read_bytes())
+            self._keep(store.PREVIOUS, store.results_path(path).read_bytes())
         except (ArtifactError, OSError) as error:
             self.failures.append(str(error))
 
