@@ -83,6 +83,16 @@ _LAB: dict[str, dict[str, Any]] = {
     "report-only": {"action": "store_true", "help": "measure without failing"},
     "assurance-profile": {"metavar": "NAME|PATH", "help": "the ladder to climb (default: default)"},
     "repeat": {"metavar": "N", "type": positive, "help": "trials of each unit (default 1)"},
+    "retry": {
+        "metavar": "N",
+        "type": positive,
+        "help": "try a live trial up to N times more where its agent failed before it attempted anything",
+    },
+    "resume": {"metavar": "DIR", "help": "take over what this session finished, and run only what is missing"},
+    "opa-recheck": {
+        "choices": ("sample", "all"),
+        "help": "how much of what an OPA server decides the embedded engine decides again (default: a sample)",
+    },
     "timeout": {
         "metavar": "SECONDS",
         "type": seconds,

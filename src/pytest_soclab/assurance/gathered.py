@@ -82,6 +82,8 @@ class Gathered:
     def take_trial(self, fact: TrialEnded, trial: Trial, control: Trial | None) -> bool:
         """Take in one attempt at a trial and tell whether it is the one that counts: of several the worst."""
         self.attempts[trial.id] = max(self.attempts.get(trial.id, 0), fact.attempt)
+        if fact.retried:
+            return False
         earlier = self.facts.trials.get(trial.id)
         self.facts.scenario_digests[trial.scenario] = fact.digest
         if fact.agent is not None and fact.agent not in self.facts.agents:

@@ -16,6 +16,7 @@ from pytest_soclab.base.errors import ArtifactError, SoclabError, quote
 from pytest_soclab.evidence import folders, store
 from pytest_soclab.evidence.results import Results, Trial
 from pytest_soclab.scenario.corpus import INCIDENTS, id_of
+from pytest_soclab.trials.conclusion import retryable
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,8 @@ class _Transcripts:
         digest = attempt.fact.digest
         if attempt.trial.root_hash:
             yield from self._one(self.session.transcript(attempt), attempt.trial, digest)
+        if attempt.fact.retried and not retryable(read_chain(self.session.transcript(attempt)).events):
+            yield f"{self.session.transcript(attempt)}: tried again, and nothing in it says that it may be"
         if attempt.control is not None and attempt.control.root_hash:
             yield from self._one(self.session.control_transcript(attempt), attempt.control, digest, control=True)
 

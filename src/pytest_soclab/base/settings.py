@@ -34,6 +34,9 @@ class Settings:
     report_only: bool = False
     assurance_profile: str = "default"
     repeat: int = 1
+    retry: int = 0
+    resume: str | None = None
+    opa_recheck: str = "sample"
     timeout: float = 60.0
     agent_command: str | None = None
     agent_env: tuple[str, ...] = ()
@@ -58,6 +61,7 @@ class Settings:
     def command(self) -> tuple[str, ...]:
         """Return the pytest arguments that give the same results, wherever they are written."""
         skip = {"artifacts", "summary", "sarif", "previous", "report_only", "require_level", "timeout", "shard"}
+        skip |= {"resume", "opa_recheck"}
         defaults = Settings()
         words = [f"--soclab-mode={self.mode}"]
         for item in fields(self):

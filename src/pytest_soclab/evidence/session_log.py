@@ -82,6 +82,8 @@ class TrialEnded(Saved):
     key: str = ""
     """SHA-256 over all that a trial depends on: where it is the same, the trial need not be run again."""
     resumed: bool = False
+    retried: bool = False
+    """Whether the agent's surroundings failed and it was tried again, so that it is kept and not counted."""
     retries: int = 0
     """How many attempts before this one ended by an error of the agent's surroundings."""
 

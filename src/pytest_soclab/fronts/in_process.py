@@ -8,6 +8,7 @@ read into JSON text in its own thread, so that no code of its objects runs in th
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import inspect
 import json
 import threading
@@ -30,6 +31,11 @@ Serve = Callable[[Request], ToolResult]
 
 MOST_CALLS = 5_000
 """A trial that goes on beyond it costs memory and tells nothing more; call budgets are far below."""
+
+
+DEBUGGING = threading.Event()
+"""Set while somebody looks into the agent with a debugger: then no time runs out."""
+_A_WHILE = 0.05
 
 
 class TrialOver(Exception):  # noqa: N818 - it says what happened; nothing went wrong
@@ -165,7 +171,8 @@ def _apart(agent: Agent, case: Case, serve: Serve, timeout: float) -> Conduct:
     requests: SimpleQueue[Any] = SimpleQueue()
     replies: SimpleQueue[Any] = SimpleQueue()
     given = (agent, _own(case), ChannelSoc(requests, replies), requests)
-    thread = threading.Thread(target=_work, args=given, name="soclab-agent", daemon=True)
+    work = (contextvars.copy_context().run, _work, *given)  # the test's context variables reach the agent
+    thread = threading.Thread(target=work[0], args=work[1:], name="soclab-agent", daemon=True)
     thread.start()
     try:
         return attend(requests, replies, serve, timeout)
@@ -176,11 +183,12 @@ def _apart(agent: Agent, case: Case, serve: Serve, timeout: float) -> Conduct:
 def attend(requests: SimpleQueue[Any], replies: SimpleQueue[Any], serve: Serve, timeout: float) -> Conduct:
     """Serve an agent's calls one after the other until its work ends, time runs out or it asks too often."""
     until, calls = monotonic() + timeout, 0
-    while (left := until - monotonic()) > 0:
+    while (left := until - monotonic()) > 0 or DEBUGGING.is_set():
         try:
-            kind, text = _opened(requests.get(timeout=left))
+            kind, text = _opened(requests.get(timeout=max(left, _A_WHILE)))
         except Nothing:
-            break
+            until = monotonic() + timeout if DEBUGGING.is_set() else until
+            continue
         if kind == "ended":
             return Conduct(cause=text)
         try:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -14,15 +15,18 @@ from typing import Any
 import pytest
 
 from pytest_soclab.base.errors import Fault, ScenarioError, SoclabError
+from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.results import Arm, Kind, Trial, Verdict
-from pytest_soclab.gateway.gateway import Gateway
+from pytest_soclab.gateway.gateway import Door, Gateway
 from pytest_soclab.gateway.state import Identity
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.report import failure, junit
 from pytest_soclab.scenario import corpus
 from pytest_soclab.scenario.load import LoadedScenario, load_scenario
 from pytest_soclab.session import state
+from pytest_soclab.session.resume import Earlier, key_of
 from pytest_soclab.trials import records
+from pytest_soclab.trials.conclusion import retryable
 from pytest_soclab.trials.lab import Lab
 from pytest_soclab.trials.trial import Control, Outcome, Setup, Unit, guarded_door, run, state_of
 
@@ -206,12 +210,17 @@ class ScenarioItem(pytest.Function):
     def perform(self, soclab_agent: Any, soclab_gateway: Any) -> None:
         """Run the trial, keep its record, and fail, pass or xfail as the arm demands."""
         agent, door = soclab_agent, soclab_gateway
+        identity = door.state.identity  # as it was before a harness step put another model in its place
+        key = self._key(agent, door, identity)
+        earlier = self._earlier(key)
+        if earlier is not None:
+            self._keep({**earlier.payload, "sources": sources(self.spec.loaded)})
+            self._settle(Trial.model_validate_json(json.dumps(earlier.payload["trial"])), earlier.events)
+            return
         witness = self.lab.witness(self.unit)
-        setup = Setup(self.unit, self.spec.arm, agent, door, self.lab.key, self.lab.settings.timeout)
-        identity = setup.state.identity  # as it was before a harness step put another model in its place
-        outcome = run(setup)
+        outcome, retries = self._outcome(agent, door)
         trial = self.trial_of(outcome, witness, identity.kind)
-        record = _payload(self, trial, outcome, identity, agent)
+        record = _payload(self, trial, outcome, identity, agent) | {"key": key, "retries": retries}
         if isinstance(door, Gateway):
             record["policy"] = door.engine.source.digest
         if identity.kind == "live" and isinstance(door, Gateway):
@@ -220,10 +229,40 @@ class ScenarioItem(pytest.Function):
             self._keep({"above": trial.id})
             pytest.skip(f"{trial.scenario} counts from {self.spec.loaded.scenario.from_level.value}; {trial.cause}")
         self._keep(record)
+        self._settle(trial, outcome.events)
+
+    def _settle(self, trial: Trial, events: Sequence[Event]) -> None:
+        """Say how the trial ended, in the JUnit file's properties and as the item's outcome."""
         earlier = [pair for pair in self.user_properties if pair[0].startswith("soclab.")]  # of another attempt
         self.user_properties[:] = [pair for pair in self.user_properties if pair not in earlier]
         self.user_properties += junit.properties(trial)
-        self._speak(trial, outcome)
+        self._speak(trial, events)
+
+    def _key(self, agent: Any, door: Door, identity: Identity) -> str:
+        policy = door.engine.source.digest if isinstance(door, Gateway) else ""
+        return key_of(self.unit, self.spec.trial, _agent(identity, agent), policy, self.lab.level)
+
+    def _earlier(self, key: str) -> Earlier | None:
+        """Return the trial as an earlier session finished it, where nothing that it depends on has changed."""
+        resumed = state.of(self.config).resumed()
+        if resumed is None:
+            return None
+        if resumed.changed(self.spec.trial, key):
+            self.user_properties.append(("soclab.run_again", "what the trial depends on has changed"))
+        return resumed.get(self.spec.trial, key)
+
+    def _outcome(self, agent: Any, door: Door) -> tuple[Outcome, int]:
+        """Run the trial, again where the agent's surroundings failed before it attempted anything."""
+        spec, lab = self.spec, self.lab
+        outcome = run(Setup(self.unit, spec.arm, agent, door, lab.key, lab.settings.timeout))
+        retries = 0
+        while retries < lab.settings.retry and isinstance(door, Gateway) and retryable(outcome.events):
+            retries += 1
+            fresh = state_of(self.unit, spec.trial, agent, self.unit.world(), lab.level)
+            again = guarded_door(fresh, lab.key, Control(door.engine, door.approver))
+            self._keep(_failed(self, outcome, door.state.identity, agent))
+            outcome = run(Setup(self.unit, spec.arm, agent, again, lab.key, lab.settings.timeout))
+        return outcome, retries
 
     def _keep(self, record: dict[str, Any]) -> None:
         """Keep an attempt until the item is over: a plugin that runs it again may log the last report alone."""
@@ -239,12 +278,12 @@ class ScenarioItem(pytest.Function):
         trial = self.trial_of(outcome, witness, "scripted")
         return {"control": trial.model_dump(mode="json"), "control_transcript": outcome.transcript}
 
-    def _speak(self, trial: Trial, outcome: Outcome) -> None:
+    def _speak(self, trial: Trial, events: Sequence[Event]) -> None:
         if trial.passed and trial.arm is Arm.BASELINE and trial.verdict is Verdict.SUCCEEDED:
             pytest.xfail("no control plane")
         if trial.passed:
             return
-        text = failure.text(trial, outcome.events)
+        text = failure.text(trial, events)
         if self.lab.settings.report_only:
             pytest.xfail(f"report only: {text}")
         raise TrialFailedError(text)
@@ -274,16 +313,27 @@ def _payload(item: ScenarioItem, trial: Trial, outcome: Outcome, identity: Ident
     return {
         "trial": trial.model_dump(mode="json"),
         "transcript": outcome.transcript,
-        "agent": {
-            "name": identity.name,
-            "model": identity.model or None,
-            "deterministic": getattr(agent, "deterministic", False) is True,
-            "kind": trial.agent_kind,
-            "class": f"{type(agent).__module__}.{type(agent).__qualname__}",
-        },
+        "agent": _agent(identity, agent),
         "digest": item.spec.loaded.digest,
         "sources": sources(item.spec.loaded),
     }
+
+
+def _agent(identity: Identity, agent: Any) -> dict[str, Any]:
+    """Return who the agent is: what tells one subject from another."""
+    return {
+        "name": identity.name,
+        "model": identity.model or None,
+        "deterministic": getattr(agent, "deterministic", False) is True,
+        "kind": identity.kind,
+        "class": f"{type(agent).__module__}.{type(agent).__qualname__}",
+    }
+
+
+def _failed(item: ScenarioItem, outcome: Outcome, identity: Identity, agent: Any) -> dict[str, Any]:
+    """Return the payload of an attempt that is tried again: kept and shown, and counted as no trial."""
+    trial = item.trial_of(outcome, "", identity.kind)
+    return _payload(item, trial, outcome, identity, agent) | {"retried": True}
 
 
 _STAMPS = count(1)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from functools import cached_property
+from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +14,16 @@ from pytest_soclab.base.errors import SoclabError
 from pytest_soclab.base.settings import AGENT_OPTIONS, Settings, settings_of, wants_gate
 from pytest_soclab.evidence.folders import shown_folder
 from pytest_soclab.options import distributes
-from pytest_soclab.session import state
-from pytest_soclab.session.items import ScenarioFile, ScenarioItem, census, in_shard, lost, selected, unfinished
+from pytest_soclab.session import leftovers, state
+from pytest_soclab.session.items import ScenarioFile, ScenarioItem, census, in_shard, lost, selected
 from pytest_soclab.session.recorder import Recorder, red_trials
+from pytest_soclab.session.reports import Reports
+from pytest_soclab.session.resume import Resumed
 from pytest_soclab.trials.lab import Extensions, Lab
 
 if TYPE_CHECKING:
     from pytest_soclab.fronts.outside import CommandAgent
 
-_REPORT_ATTRIBUTE = "soclab"
 _MARKUP: dict[str, dict[str, bool]] = {
     "plain": {},
     "good": {"green": True},
@@ -31,64 +32,6 @@ _MARKUP: dict[str, dict[str, bool]] = {
     "bold": {"bold": True},
     "dim": {"light": True},
 }
-
-
-class Reports:
-    """The hooks that pytest calls for every test; only a session that has scenarios pays for them."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self.config = config
-        self.properties: dict[str, str] = {}
-        """What a strict JUnit file says about the trials, by property and item."""
-
-    @cached_property
-    def strict(self) -> Any:
-        """pytest's writer of a JUnit file after the xunit2 schema, else None; it is there once all is configured."""
-        writers = [
-            plugin for plugin in self.config.pluginmanager.get_plugins() if hasattr(plugin, "add_global_property")
-        ]
-        return next((writer for writer in writers if writer.family != "xunit1"), None)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Let a trial's record travel on its report."""
-        report = yield
-        if isinstance(item, ScenarioItem):
-            note_report(item, report)
-        return report
-
-    def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Note that a scenario begins to run, in whatever process."""
-        session = state.of(self.config)
-        if session.recorder is not None and ("::ATK-" in nodeid or "::BEN-" in nodeid):
-            session.recorder.began = True
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Forget an item's attempts once it is over: pytest keeps items to the end, and a transcript is long."""
-        done = yield
-        if isinstance(item, ScenarioItem):
-            item.attempts.clear()
-        return done
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, None, None]:
-        """Take in a trial's record; in a strict JUnit file no test case may have properties, so the suite gets them."""
-        record_report(self.config, report)
-        whole = report.user_properties
-        if self.strict is not None:
-            own = [(name, value) for name, value in whole if name.startswith("soclab.")]
-            item = report.nodeid.rpartition("::")[2]
-            self.properties.update({f"{name}:{item}": str(value) for name, value in own})
-            report.user_properties = [pair for pair in whole if pair not in own]
-        yield
-        report.user_properties = whole
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self) -> None:
-        """Hand the properties over before pytest writes its file."""
-        for name, value in self.properties.items():
-            self.strict.add_global_property(name, value)
 
 
 def activate(config: pytest.Config) -> None:
@@ -118,8 +61,13 @@ def activate(config: pytest.Config) -> None:
         return marks[name]
 
     config.pluginmanager.register(Reports(config), "soclab-reports")
-    recorder = None if is_worker(config) else _usage(lambda: Recorder(config, settings))
-    state.begin(config, state.Session(lab, mark, recorder))
+    recorder = None if state.is_worker(config) else _usage(lambda: Recorder(config, settings))
+    resumed = lru_cache(lambda: _usage(lambda: _resumed(config, settings)))
+    state.begin(config, state.Session(lab, mark, recorder, resumed=resumed))
+
+
+def _resumed(config: pytest.Config, settings: Settings) -> Resumed | None:
+    return Resumed.of(config.invocation_params.dir / settings.resume) if settings.resume else None
 
 
 def prepare(config: pytest.Config) -> None:
@@ -136,7 +84,11 @@ def prepare(config: pytest.Config) -> None:
 
         state.of(config).gate = _usage(lambda: known_items.gate_of(settings))
     _usage(lambda: _brought(config, settings))  # what is wrong with it is said before anything is collected
-    if not is_worker(config) and distributes(config) and (settings.policies or settings.opa_url or settings.opa_binary):
+    if (
+        not state.is_worker(config)
+        and distributes(config)
+        and (settings.policies or settings.opa_url or settings.opa_binary)
+    ):
         _usage(lambda: _try_policy(settings))
 
 
@@ -147,11 +99,6 @@ def _try_policy(settings: Settings) -> None:
         lab.engine()
     finally:
         lab.close()
-
-
-def is_worker(config: pytest.Config) -> bool:
-    """Tell whether this process is a pytest-xdist worker."""
-    return hasattr(config, "workerinput")
 
 
 def _usage(make: Callable[[], Any]) -> Any:
@@ -219,7 +166,7 @@ def check(session: pytest.Session) -> None:
         _usage(lab.engine)
     known = _known_answers(session.items) if state.of(session.config).gate else []
     state.of(session.config).selection = {**census(lab, session.items), "known_answer": known}
-    if (own or known) and not is_worker(session.config) and not _runs_nothing(session.config):
+    if (own or known) and not state.is_worker(session.config) and not _runs_nothing(session.config):
         _begin(session.config)
 
 
@@ -238,34 +185,9 @@ def _known_answers(items: list[pytest.Item]) -> list[str]:
     return [item.key for item in items if isinstance(item, KnownAnswerItem)]
 
 
-def note_report(item: ScenarioItem, report: pytest.TestReport) -> None:
-    """Put the trial's record on the report that ends it: the call, or a setup that failed."""
-    if report.when == "teardown":
-        return
-    if report.failed and len(item.attempts) == item.before:
-        item.attempts.append(unfinished(item, _cause(report)))
-    if item.attempts:
-        setattr(report, _REPORT_ATTRIBUTE, {"nodeid": item.nodeid, "attempts": list(item.attempts)})
-
-
-def _cause(report: pytest.TestReport) -> str:
-    crash = getattr(report.longrepr, "reprcrash", None)
-    text = str(crash.message if crash is not None else report.longrepr).strip().splitlines()
-    what = "set up" if report.when == "setup" else "run"
-    return f"the trial could not be {what}: {text[0] if text else 'no reason was given'}"
-
-
-def record_report(config: pytest.Config, report: pytest.TestReport) -> None:
-    """Take a report's record in, where this process aggregates."""
-    payload = getattr(report, _REPORT_ATTRIBUTE, None)
-    if payload is not None and not is_worker(config):
-        state.recorder_of(config).add(payload, report.duration)
-        delattr(report, _REPORT_ATTRIBUTE)  # the terminal keeps reports to the end
-
-
 def record_collection(config: pytest.Config, report: pytest.CollectReport) -> None:
     """Take in a scenario file that could not be read, where this process aggregates."""
-    if not is_worker(config):
+    if not state.is_worker(config):
         activate(config)
         state.recorder_of(config).add_collection_error(_collection_error(report))
 
@@ -329,9 +251,15 @@ def worker_down(config: pytest.Config, output: Any) -> None:
 def finish(session: pytest.Session) -> None:
     """Assemble the results where this process aggregates, and raise the exit status where a gate says so."""
     config = session.config
-    if is_worker(config):
+    if state.is_worker(config):
         finish_worker(config)
         return
+    _end(session)
+    state.of(config).status = int(session.exitstatus)
+
+
+def _end(session: pytest.Session) -> None:
+    config = session.config
     recorder = state.of(config).recorder
     if recorder is None:
         return
@@ -408,4 +336,5 @@ def close(config: pytest.Config) -> None:
     """Release what the process's lab holds."""
     session = state.end(config)
     if session is not None:
+        leftovers.watch(session.threads, lambda: session.status)
         session.lab().close()

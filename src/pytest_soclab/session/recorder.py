@@ -139,7 +139,7 @@ class Recorder:
             trial=trial.id, attempt=number, record=sha256(line), root=trial.root_hash, control=sha256(beside),
             scenario=trial.scenario, digest=attempt["digest"], agent=attempt["agent"],
             policy=attempt.get("policy", ""), key=attempt.get("key", ""), resumed=attempt.get("resumed", False),
-            retries=attempt.get("retries", 0),
+            retries=attempt.get("retries", 0), retried=attempt.get("retried", False),
         )  # fmt: skip
         before = self.gathered.counted.get(trial.id, 0)
         counts = self.gathered.take_trial(fact, trial, control)

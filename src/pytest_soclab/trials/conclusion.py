@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_soclab.evidence.ledger import Event
-from pytest_soclab.evidence.results import Action, Arm
+from pytest_soclab.evidence.results import Action, Arm, Verdict
 from pytest_soclab.harness.bench import step_name
 from pytest_soclab.judging import facts, judge
 from pytest_soclab.judging.actions import actions_of
@@ -94,6 +94,15 @@ def sealed(judgement: Judgement, broken: Sequence[str]) -> dict[str, Any]:
         "stopped_by": judgement.stop.reason,
         "breaches": list(broken),
     }
+
+
+def retryable(events: Sequence[Event]) -> bool:
+    """Tell whether a live agent's surroundings failed before it attempted anything but to read."""
+    failed = any(event["type"] == "agent_error" for event in events)
+    ended = events[-1]["data"] if events else {}
+    served = {e["data"]["call"] for e in events if e["type"] == "result" and e["data"]["evidence"] is not None}
+    calls = {event["data"]["call"] for event in events if event["type"] == "proposal"}
+    return failed and ended.get("verdict") == Verdict.INCONCLUSIVE.value and calls <= served
 
 
 def scene_of(events: Sequence[Event], registry: Registry, charter: Charter, key: Key) -> Scene:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from pytest_soclab.base import clock, resources
-from pytest_soclab.base.errors import PolicyUnavailable, UsageError
+from pytest_soclab.base.errors import PolicyError, PolicyUnavailable, UsageError
 from pytest_soclab.base.settings import Settings
 from pytest_soclab.evidence.results import Level, PolicyInfo
 from pytest_soclab.fronts.outside import CommandAgent
@@ -27,6 +27,9 @@ from pytest_soclab.soc.servers import registry as standard_registry
 from pytest_soclab.soc.servers import tables
 from pytest_soclab.trials.trial import Unit, make_unit
 from pytest_soclab.trials.witness import witness
+
+if TYPE_CHECKING:
+    from pytest_soclab.policy.server import ServerEngine
 
 
 @dataclass(frozen=True)
@@ -178,7 +181,22 @@ class Lab:
 
             self._opa = start_opa(self.settings.opa_binary)
             url = self._opa.url
-        return ServerEngine.connect(str(url), source)
+        return self._rechecked(ServerEngine.connect(str(url), source))
+
+    def _rechecked(self, server: ServerEngine) -> Engine:
+        """Return a server's engine whose decisions the embedded one decides again, where it can take the policy."""
+        from pytest_soclab.policy.embedded import EmbeddedEngine
+        from pytest_soclab.policy.recheck import Rechecked
+
+        every = self.settings.opa_recheck == "all"
+        try:
+            own = EmbeddedEngine(server.source, checked_by=server.checked_by)
+        except PolicyError:
+            if every:
+                server.close()
+                raise
+            return server
+        return Rechecked(server, own, every=every)
 
     def policy_info(self) -> PolicyInfo | None:
         """Return what the results say about the policy, None where no engine was needed."""
