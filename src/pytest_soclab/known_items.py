@@ -10,9 +10,9 @@ import pytest
 
 from pytest_soclab import state
 from pytest_soclab.errors import printable
-from pytest_soclab.known_answer.results import GateResult, beyond_sentence, item_sentence
+from pytest_soclab.known_answer.comparing.results import GateResult, beyond_sentence, item_sentence
+from pytest_soclab.known_answer.comparing.statistic import Outcome
 from pytest_soclab.known_answer.session import GateRequest, run_gate
-from pytest_soclab.known_answer.statistic import Outcome
 from pytest_soclab.settings import Settings
 
 COLLECTOR = "known-answer"

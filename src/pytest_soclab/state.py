@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_soclab.known_answer.results import GateResult
+    from pytest_soclab.known_answer.comparing.results import GateResult
     from pytest_soclab.lab import Lab
     from pytest_soclab.recorder import Recorder
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_soclab.errors import KnownAnswerError
-from pytest_soclab.known_answer import blocks
-from pytest_soclab.known_answer.keys import item_key, technique_of
+from pytest_soclab.known_answer.basis.keys import item_key, technique_of
+from pytest_soclab.known_answer.markdown import blocks
 
 from .support import CASES, read, score, table, words, write
 
@@ -473,7 +473,7 @@ def test_paths_that_are_no_file(tmp_path, capsys):
 
 
 def test_a_file_larger_than_the_limit_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("pytest_soclab.known_answer.files.LARGEST", 1000)
+    monkeypatch.setattr("pytest_soclab.known_answer.basis.files.LARGEST", 1000)
     assert "more than 1000 bytes" in refused(tmp_path, score({"K1.1": "found"}, "x" * 1000))
 
 

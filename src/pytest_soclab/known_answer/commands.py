@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_soclab.known_answer.blind import PREFIX
-from pytest_soclab.known_answer.files import refuse
-from pytest_soclab.known_answer.output import write_json
-from pytest_soclab.known_answer.render import gate_text, score_text
+from pytest_soclab.known_answer.basis.files import refuse
+from pytest_soclab.known_answer.output.text import gate_text, score_text
+from pytest_soclab.known_answer.output.writing import write_json
+from pytest_soclab.known_answer.reading.blind import PREFIX
 from pytest_soclab.known_answer.session import GateRequest, run_gate, run_score
 from pytest_soclab.known_answer.sources import Sources
 
@@ -41,7 +41,7 @@ def gate(options: argparse.Namespace) -> int:
     result = run_gate(request)
     text, data = gate_text(result), result.to_json()
     if options.odds:
-        from pytest_soclab.known_answer.odds_text import odds_json, odds_text
+        from pytest_soclab.known_answer.output.odds_text import odds_json, odds_text
 
         text += odds_text(result)
         data["odds"] = odds_json(result)
@@ -71,7 +71,7 @@ def _finish(text: str, data: dict[str, Any], out: str | None, inputs: Sequence[s
 
 def intel_off(options: argparse.Namespace) -> int:
     """Print the intel-off arm of a profile. Raises KnownAnswerError."""
-    from pytest_soclab.known_answer.intel_off import derive, intel_off_text
+    from pytest_soclab.known_answer.intel_off.derive import derive, intel_off_text
 
     _refuse_empty(options)
     arm = derive(options.profile, options.settings)

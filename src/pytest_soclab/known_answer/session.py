@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pytest_soclab.errors import Fault, KnownAnswerError
-from pytest_soclab.known_answer.arms import Arm, build_arm
-from pytest_soclab.known_answer.results import GateResult, ScoreResult
+from pytest_soclab.known_answer.comparing.arms import Arm, build_arm
+from pytest_soclab.known_answer.comparing.results import GateResult, ScoreResult
+from pytest_soclab.known_answer.comparing.statistic import compare, compare_beyond
 from pytest_soclab.known_answer.sources import Sources
-from pytest_soclab.known_answer.statistic import compare, compare_beyond
 
 
 @dataclass(frozen=True, slots=True)

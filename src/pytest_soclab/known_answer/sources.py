@@ -8,12 +8,12 @@ from functools import cached_property
 from pathlib import Path
 
 from pytest_soclab.errors import Fault, KnownAnswerError
-from pytest_soclab.known_answer.blind import PREFIX, BlindSheet, read_blind
-from pytest_soclab.known_answer.calibration import read_calibration
-from pytest_soclab.known_answer.files import refuse
-from pytest_soclab.known_answer.key_score import read_key_score
-from pytest_soclab.known_answer.provenance import Declared, builtin_kind, read_provenance
-from pytest_soclab.known_answer.run import ScoredRun
+from pytest_soclab.known_answer.basis.files import refuse
+from pytest_soclab.known_answer.basis.run import ScoredRun
+from pytest_soclab.known_answer.provenance.tags import Declared, builtin_kind, read_provenance
+from pytest_soclab.known_answer.reading.blind import PREFIX, BlindSheet, read_blind
+from pytest_soclab.known_answer.reading.calibration import read_calibration
+from pytest_soclab.known_answer.reading.key_score import read_key_score
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Sources:
         """What the tools declare: the settings' word where they are given, else the built-in servers'."""
         if not self.settings:
             return builtin_kind
-        from pytest_soclab.known_answer.settings import declared_kind, read_settings
+        from pytest_soclab.known_answer.intel_off.settings import declared_kind, read_settings
 
         return declared_kind(read_settings(self.settings), self.settings)
 

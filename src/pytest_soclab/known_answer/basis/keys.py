@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_soclab.known_answer.verdicts import one_spaced
+from pytest_soclab.known_answer.basis.verdicts import one_spaced
 
 BEYOND_HUMAN = "beyond-human"
 

@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import Any
 
 from pytest_soclab.errors import printable
-from pytest_soclab.known_answer.arms import Arm, reaching
-from pytest_soclab.known_answer.provenance import BY_ANALYSIS, LOOKUP, counts
-from pytest_soclab.known_answer.run import Provenance, ScoredRun
-from pytest_soclab.known_answer.statistic import BeyondOutcome, ItemOutcome, Outcome, Standing
-from pytest_soclab.known_answer.verdicts import credited, totals, word
+from pytest_soclab.known_answer.basis.run import Provenance, ScoredRun
+from pytest_soclab.known_answer.basis.verdicts import credited, totals, word
+from pytest_soclab.known_answer.comparing.arms import Arm, reaching
+from pytest_soclab.known_answer.comparing.statistic import BeyondOutcome, ItemOutcome, Outcome, Standing
+from pytest_soclab.known_answer.provenance.tags import BY_ANALYSIS, LOOKUP, counts
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from pytest_soclab.errors import Fault, KnownAnswerError
-from pytest_soclab.known_answer.verdicts import RANK, Verdict, word
+from pytest_soclab.known_answer.basis.verdicts import RANK, Verdict, word
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pytest_soclab.errors import Fault, KnownAnswerError, quote
-from pytest_soclab.known_answer import statements
-from pytest_soclab.known_answer.blocks import Heading, Numbered, Prose, Table, newlines, read_blocks, references
-from pytest_soclab.known_answer.files import read_bytes, refuse
-from pytest_soclab.known_answer.inline import inline_text
-from pytest_soclab.known_answer.item_tables import ItemTable, choose, is_item_row, says_item_by_item, stray_row
-from pytest_soclab.known_answer.keys import item_key
-from pytest_soclab.known_answer.verdicts import ACCEPTED, Verdict, credited, one_spaced, read_verdict, totals
+from pytest_soclab.known_answer.basis.files import read_bytes, refuse
+from pytest_soclab.known_answer.basis.keys import item_key
+from pytest_soclab.known_answer.basis.verdicts import ACCEPTED, Verdict, credited, one_spaced, read_verdict, totals
+from pytest_soclab.known_answer.markdown.blocks import (
+    Heading,
+    Numbered,
+    Prose,
+    Table,
+    newlines,
+    read_blocks,
+    references,
+)
+from pytest_soclab.known_answer.markdown.inline import inline_text
+from pytest_soclab.known_answer.reading import statements
+from pytest_soclab.known_answer.reading.item_tables import ItemTable, choose, is_item_row, says_item_by_item, stray_row
 
 
 @dataclass(slots=True)

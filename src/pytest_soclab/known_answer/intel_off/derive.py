@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_soclab.errors import nearest, printable, quote
-from pytest_soclab.known_answer.files import refuse
-from pytest_soclab.known_answer.settings import Settings, build, read_settings
+from pytest_soclab.known_answer.basis.files import refuse
+from pytest_soclab.known_answer.intel_off.settings import Settings, build, read_settings
 
 SUFFIX = "_intel_off"
 REMINDER = (

@@ -12,9 +12,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pytest_soclab.errors import Fault, KnownAnswerError, quote
-from pytest_soclab.known_answer.files import read_json, refuse, shown
-from pytest_soclab.known_answer.kinds import declared, default_settings, is_lookup
-from pytest_soclab.known_answer.provenance import Declared, builtin_kind
+from pytest_soclab.known_answer.basis.files import read_json, refuse, shown
+from pytest_soclab.known_answer.provenance.kinds import declared, default_settings, is_lookup
+from pytest_soclab.known_answer.provenance.tags import Declared, builtin_kind
 
 _EXPORT_PREFIX = "core."
 _BRANCHES = ("agents.active_profile", "agents.profiles", "mcp.servers", "providers")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pytest_soclab.known_answer.inline import BARE_UNDERSCORES, without_comments
-from pytest_soclab.known_answer.verdicts import UNKNOWN, is_verdict, one_spaced, read_verdict, word
+from pytest_soclab.known_answer.basis.verdicts import UNKNOWN, is_verdict, one_spaced, read_verdict, word
+from pytest_soclab.known_answer.markdown.inline import BARE_UNDERSCORES, without_comments
 
 _MARKUP = str.maketrans("", "", "*`")
 _BOLD_TOTALS = re.compile(r"(?:\*\*|__)(?=totals\s*:)", re.IGNORECASE)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from pytest_soclab.errors import printable
-from pytest_soclab.known_answer.arms import Arm
-from pytest_soclab.known_answer.provenance import BY_ANALYSIS, LOOKUP, MIXED, TAGS, counts
-from pytest_soclab.known_answer.results import GateResult, ScoreResult, beyond_sentence, item_sentence
-from pytest_soclab.known_answer.run import ScoredRun
-from pytest_soclab.known_answer.statistic import Outcome
-from pytest_soclab.known_answer.verdicts import UNKNOWN, Verdict, credited, totals
+from pytest_soclab.known_answer.basis.run import ScoredRun
+from pytest_soclab.known_answer.basis.verdicts import UNKNOWN, Verdict, credited, totals
+from pytest_soclab.known_answer.comparing.arms import Arm
+from pytest_soclab.known_answer.comparing.results import GateResult, ScoreResult, beyond_sentence, item_sentence
+from pytest_soclab.known_answer.comparing.statistic import Outcome
+from pytest_soclab.known_answer.provenance.tags import BY_ANALYSIS, LOOKUP, MIXED, TAGS, counts
 
 
 def score_text(result: ScoreResult) -> str:

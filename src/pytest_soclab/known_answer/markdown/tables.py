@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from markdown_it.rules_block.table import escapedSplit, table
 
-from pytest_soclab.known_answer.files import refuse
+from pytest_soclab.known_answer.basis.files import refuse
 
 if TYPE_CHECKING:
     from markdown_it.rules_block import StateBlock

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pytest_soclab.known_answer.files import refuse
+from pytest_soclab.known_answer.basis.files import refuse
 
 
 def write_json(result: dict[str, Any], out: str, inputs: Iterable[str]) -> None:

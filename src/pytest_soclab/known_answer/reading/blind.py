@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pytest_soclab.errors import nearest, quote
-from pytest_soclab.known_answer.files import decode, read_bytes, read_json, refuse, shown, text_field
-from pytest_soclab.known_answer.inline import inline_text
-from pytest_soclab.known_answer.keys import BEYOND_HUMAN, item_key
-from pytest_soclab.known_answer.run import ScoredRun
-from pytest_soclab.known_answer.verdicts import ACCEPTED, Verdict, is_verdict, one_spaced, read_verdict
+from pytest_soclab.known_answer.basis.files import decode, read_bytes, read_json, refuse, shown, text_field
+from pytest_soclab.known_answer.basis.keys import BEYOND_HUMAN, item_key
+from pytest_soclab.known_answer.basis.run import ScoredRun
+from pytest_soclab.known_answer.basis.verdicts import ACCEPTED, Verdict, is_verdict, one_spaced, read_verdict
+from pytest_soclab.known_answer.markdown.inline import inline_text
 
 PREFIX = "blind:"
 MOST_LABELS = 10_000

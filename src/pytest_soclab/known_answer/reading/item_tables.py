@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from pytest_soclab.errors import quote
-from pytest_soclab.known_answer.blocks import Prose, Table
-from pytest_soclab.known_answer.files import refuse
-from pytest_soclab.known_answer.inline import inline_text
-from pytest_soclab.known_answer.keys import has_code, has_group, item_key
-from pytest_soclab.known_answer.tables import CELL, cells
-from pytest_soclab.known_answer.verdicts import ACCEPTED, begins_with_verdict, is_verdict, one_spaced
+from pytest_soclab.known_answer.basis.files import refuse
+from pytest_soclab.known_answer.basis.keys import has_code, has_group, item_key
+from pytest_soclab.known_answer.basis.verdicts import ACCEPTED, begins_with_verdict, is_verdict, one_spaced
+from pytest_soclab.known_answer.markdown.blocks import Prose, Table
+from pytest_soclab.known_answer.markdown.inline import inline_text
+from pytest_soclab.known_answer.markdown.tables import CELL, cells
 
 _ITEM_HEADERS = frozenset({"#", "item", "items", "key", "keys", "key item", "fact", "key fact", "no.", "nr", "id"})
 MOST_SEARCHED = 50  # columns among which the verdicts are looked for

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pytest_soclab.known_answer.provenance import arm_tag
-from pytest_soclab.known_answer.run import ScoredRun
-from pytest_soclab.known_answer.statistic import ArmScore, choose_m, score_arm
-from pytest_soclab.known_answer.verdicts import CREDITED, RANK
+from pytest_soclab.known_answer.basis.run import ScoredRun
+from pytest_soclab.known_answer.basis.verdicts import CREDITED, RANK
+from pytest_soclab.known_answer.comparing.statistic import ArmScore, choose_m, score_arm
+from pytest_soclab.known_answer.provenance.tags import arm_tag
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pytest_soclab.known_answer.verdicts import Verdict
+from pytest_soclab.known_answer.basis.verdicts import Verdict
 
 
 @dataclass(frozen=True, slots=True)

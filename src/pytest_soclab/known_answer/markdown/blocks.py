@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
-from pytest_soclab.known_answer.files import decode, refuse
-from pytest_soclab.known_answer.tables import TABLE, compact_table
+from pytest_soclab.known_answer.basis.files import decode, refuse
+from pytest_soclab.known_answer.markdown.tables import TABLE, compact_table
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

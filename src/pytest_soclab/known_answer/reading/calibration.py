@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_soclab.errors import quote
-from pytest_soclab.known_answer.files import read_json, refuse, shown, text_field
-from pytest_soclab.known_answer.inline import inline_text
-from pytest_soclab.known_answer.keys import item_key
-from pytest_soclab.known_answer.run import ScoredRun
-from pytest_soclab.known_answer.verdicts import ACCEPTED, Verdict, is_verdict, read_verdict
+from pytest_soclab.known_answer.basis.files import read_json, refuse, shown, text_field
+from pytest_soclab.known_answer.basis.keys import item_key
+from pytest_soclab.known_answer.basis.run import ScoredRun
+from pytest_soclab.known_answer.basis.verdicts import ACCEPTED, Verdict, is_verdict, read_verdict
+from pytest_soclab.known_answer.markdown.inline import inline_text
 
 FORMAT = "calibration-score/1"
 _GROUPS = ("facts", "traps", "absent")

@@ -9,11 +9,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from pytest_soclab.known_answer.blocks import Heading, Prose, Table, newlines, read_blocks
-from pytest_soclab.known_answer.files import read_bytes, refuse
-from pytest_soclab.known_answer.inline import BARE_UNDERSCORES, without_comments
-from pytest_soclab.known_answer.tables import CELL
-from pytest_soclab.known_answer.verdicts import one_spaced
+from pytest_soclab.known_answer.basis.files import read_bytes, refuse
+from pytest_soclab.known_answer.basis.verdicts import one_spaced
+from pytest_soclab.known_answer.markdown.blocks import Heading, Prose, Table, newlines, read_blocks
+from pytest_soclab.known_answer.markdown.inline import BARE_UNDERSCORES, without_comments
+from pytest_soclab.known_answer.markdown.tables import CELL
 
 SHORTEST_FRAGMENT = 12
 MOST_SCANNED = 20_000_000_000  # characters that all fragments of a score may be looked up in

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_soclab.assurance.odds import at_least_one, reported_dropped
-from pytest_soclab.known_answer.results import GateResult
-from pytest_soclab.known_answer.statistic import Outcome
+from pytest_soclab.known_answer.comparing.results import GateResult
+from pytest_soclab.known_answer.comparing.statistic import Outcome
 
 BY_LUCK = (0.8, 0.9, 0.95, 0.99)
 REAL_LOSS = (0.95, 0.5)
