@@ -8,6 +8,15 @@ from dataclasses import dataclass, field
 from pytest_soclab.known_answer.basis.verdicts import Verdict
 
 
+@dataclass(slots=True)
+class ItemRow:
+    """One item of a scored run: its verdict, its line and its row, the cells of a Markdown row joined by NUL."""
+
+    verdict: Verdict | None
+    line: int
+    row: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Credit:
     """One ledger entry that credited an item, and its class: `analysis`, `lookup` or `undeclared`."""
@@ -28,7 +37,10 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class ScoredRun:
-    """One scored run: verdicts by item key (None for `unknown`), its beyond-human count, what backs them."""
+    """One scored run: verdicts by item key (None for `unknown`), its beyond-human count, what backs them.
+
+    `places` says where each item stands (`score.md:12`), `digest` tells copies of one file.
+    """
 
     name: str
     source: str
@@ -38,3 +50,5 @@ class ScoredRun:
     kind: str = "key score"
     provenance: Provenance | None = None
     notes: tuple[str, ...] = field(default=())
+    places: Mapping[str, str] = field(default_factory=dict)
+    digest: str = ""

@@ -41,11 +41,15 @@ class Heading:
 
 @dataclass(slots=True)
 class Prose:
-    """A run of text that is no table: a paragraph, code, a fence or raw HTML (`kind`), its source, its first line."""
+    """A run of text that is no table: a paragraph, code, a fence or raw HTML (`kind`), its source, its first line.
+
+    `listed` says that it stands in a list.
+    """
 
     source: str
     line: int
     kind: str = "paragraph"
+    listed: bool = False
 
 
 @dataclass(slots=True)
@@ -180,8 +184,9 @@ def _whole(tokens: list[Token], lines: int, *, cut: bool) -> int:
 
 
 def _blocks(tokens: list[Token], keep: int, reader: _Reader) -> Iterator[Block]:
-    numbered = 0
+    numbered = listed = 0
     for index, token in enumerate(tokens):
+        listed += {"list_item_open": 1, "list_item_close": -1}.get(token.type, 0)
         numbered += {"ordered_list_open": 1, "ordered_list_close": -1}.get(token.type, 0)
         if token.map is None or token.map[0] >= keep:
             continue
@@ -189,7 +194,7 @@ def _blocks(tokens: list[Token], keep: int, reader: _Reader) -> Iterator[Block]:
         if token.type == TABLE:
             yield _table(token, line, bool(reader.prefix) and token.map[0] == 0)
         elif token.type == "inline":
-            yield _text(tokens[index - 1], token, line)
+            yield _text(tokens[index - 1], token, line, listed=listed > 0)
         elif token.type in _RAW:
             yield _raw(token, line)
         elif token.type == "list_item_open" and numbered == 1 and token.markup in {".", ")"}:
@@ -211,7 +216,7 @@ def _raw(token: Token, line: int) -> Prose:
     return Prose(f"\n{token.content}", line, "open fence")  # the newline stands for the line that opens it
 
 
-def _text(opening: Token, token: Token, line: int) -> Block:
+def _text(opening: Token, token: Token, line: int, *, listed: bool) -> Block:
     if opening.type == "heading_open":
         return Heading(int(opening.tag[1:]), token.content, line)
-    return Prose(token.content, line)
+    return Prose(token.content, line, listed=listed)

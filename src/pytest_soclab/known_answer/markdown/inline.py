@@ -15,6 +15,7 @@ BARE_UNDERSCORES = re.compile(r"(?<!\w)_++|(?<!_)_++(?!\w)")
 _SPECIAL = re.compile(r"[\\`*_\[\]<&]")
 _MOST_SPECIALS = 80  # markdown-it-py is quadratic in unmatched brackets and ticks; a hand-written cell holds a handful
 _LONGEST = 4000
+_UNSEEN = re.compile(r"</?(?:a|b|i|em|strong|code|span|kbd|mark|small|u|font)(?:\s[^>]*)?/?>", re.IGNORECASE)
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
 
@@ -52,7 +53,7 @@ def _shown(kind: str, content: str) -> str:
 
 
 def _html(content: str) -> str:
-    if content.startswith("<!--"):
+    if content.startswith("<!--") or _UNSEEN.fullmatch(content):
         return ""
     return " " if _BREAK.fullmatch(content) else content
 

@@ -11,13 +11,12 @@ from typing import Any
 from pytest_soclab.errors import quote
 from pytest_soclab.known_answer.basis.files import read_json, refuse, shown, text_field
 from pytest_soclab.known_answer.basis.keys import technique_of
-from pytest_soclab.known_answer.basis.run import Credit, Provenance
+from pytest_soclab.known_answer.basis.run import Credit, ItemRow, Provenance
 from pytest_soclab.known_answer.basis.verdicts import CREDITED
 from pytest_soclab.known_answer.markdown.inline import without_comments
 from pytest_soclab.known_answer.markdown.tables import CELL
 from pytest_soclab.known_answer.provenance.kinds import BUILTIN_TOOLS, is_lookup
 from pytest_soclab.known_answer.provenance.report_text import ReportText, evidence_ids, fragments, read_report
-from pytest_soclab.known_answer.reading.key_score import ItemRow
 
 OWN, BOTH, LOOKUP = "own analysis", "own analysis + lookup", "lookup only"
 UNDECLARED, NONE, MIXED = "undeclared", "no cited entry", "mixed"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pytest_soclab.errors import Fault, KnownAnswerError, quote
+from pytest_soclab.known_answer.basis.faults import Faults
 from pytest_soclab.known_answer.basis.files import read_bytes, refuse
-from pytest_soclab.known_answer.basis.keys import item_key
-from pytest_soclab.known_answer.basis.verdicts import ACCEPTED, Verdict, credited, one_spaced, read_verdict, totals
+from pytest_soclab.known_answer.basis.keys import LabelError, mentioned_keys
+from pytest_soclab.known_answer.basis.run import ItemRow
+from pytest_soclab.known_answer.basis.verdicts import Verdict, one_spaced
+from pytest_soclab.known_answer.basis.vocabulary import Vocabulary
 from pytest_soclab.known_answer.markdown.blocks import (
     Heading,
     Numbered,
@@ -19,48 +21,21 @@ from pytest_soclab.known_answer.markdown.blocks import (
     references,
 )
 from pytest_soclab.known_answer.markdown.inline import inline_text
-from pytest_soclab.known_answer.reading import statements
-from pytest_soclab.known_answer.reading.item_tables import ItemTable, choose, is_item_row, says_item_by_item, stray_row
+from pytest_soclab.known_answer.reading import beyond, statements
+from pytest_soclab.known_answer.reading.beyond import Section
+from pytest_soclab.known_answer.reading.choosing import Choice, choose
+from pytest_soclab.known_answer.reading.columns import verdict_column
+from pytest_soclab.known_answer.reading.item_tables import ItemTable, says_item_by_item
+from pytest_soclab.known_answer.reading.totals import Ledger, Names, Placed, check_totals
+from pytest_soclab.known_answer.reading.unread import Unread, is_item_row, lost, stray_row, unread_fault, unread_lines
 
 
-@dataclass(slots=True)
-class Section:
-    """A heading with those above it; the file itself is the section of no heading.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a score is read: the meaning of words and labels, and whether what is not read may stay so."""
 
-    `listed` counts the numbered entries right below the heading, `within` those of its subsections too.
-    """
-
-    title: str = ""
-    level: int = 0
-    parent: Section | None = None
-    listed: int = 0
-    within: int = 0
-
-    def path(self) -> Iterable[Section]:
-        """Yield this section and those around it, innermost first."""
-        section: Section | None = self
-        while section:
-            yield section
-            section = section.parent
-
-    def titles(self) -> tuple[str, ...]:
-        """Return the headings above what stands here, innermost first."""
-        return tuple(above.title for above in self.path() if above.level)
-
-    @property
-    def names_beyond(self) -> bool:
-        """Whether the heading names the facts that the human reports lack."""
-        title = self.title.casefold()
-        return "beyond" in title or "more than the human" in title
-
-
-@dataclass(slots=True)
-class ItemRow:
-    """One item of a key score: its verdict and its row, cells joined as in `blocks.Table`."""
-
-    verdict: Verdict | None
-    line: int
-    row: str
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)
+    allow_unread: bool = False
 
 
 @dataclass
@@ -69,11 +44,14 @@ class _Contents:
 
     path: str
     labels: frozenset[str]
+    vocabulary: Vocabulary
+    title: str = ""
     tables: list[ItemTable] = field(default_factory=list)
-    totals: list[statements.Totals | statements.Unreadable] = field(default_factory=list)
-    beyond: list[tuple[int, int, Section]] = field(default_factory=list)  # count, line, section
+    totals: list[Placed] = field(default_factory=list)
+    beyond: list[beyond.Stated] = field(default_factory=list)
     naming: list[Section] = field(default_factory=list)  # sections whose heading names the facts beyond
     strays: list[tuple[int, str]] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,30 +64,44 @@ class KeyScore:
     notes: tuple[str, ...]
 
 
-def read_key_score(path: str) -> KeyScore:
-    """Return the key score at `path`.
+def read_key_score(path: str, reading: Reading | None = None, data: bytes | None = None) -> KeyScore:
+    """Return the key score at `path`; `data` are its bytes where they are known.
 
-    Raises KnownAnswerError, with file and line, when an item or its verdict cannot be read exactly or when the file
-    disagrees with its own sentences.
+    Raises KnownAnswerError, with file and line of every fault, when an item or its verdict cannot be read exactly, when
+    something that looks like an item is not read, or when the file disagrees with its own sentences.
     """
-    contents = _contents(path)
-    tables, notes = choose(contents.tables, path)
-    _refuse_strays(contents, tables)
-    items = _items(tables, path)
-    checked = _check_totals(contents, items)
-    return KeyScore(items, _beyond(contents), checked, notes)
+    reading = reading or Reading()
+    contents = _contents(path, read_bytes(path) if data is None else data, reading.vocabulary)
+    faults = Faults(path)
+    choice = Choice([], [], ())
+    with faults.gather():
+        choice = choose(contents.tables, path)
+    if not faults.found:
+        _strays(contents, choice.tables, faults)
+    items: dict[str, ItemRow] = {}
+    for table in choice.tables:
+        with faults.gather():
+            _items(table, verdict_column(table, path), items, faults)
+    notes = [*choice.notes, *_unread(contents, choice, items, reading, faults)] if choice.tables else []
+    stated = None
+    with faults.gather():
+        stated = beyond.check(contents.beyond, contents.naming, path)
+    ledger = _totals(contents, choice.tables, items, faults)
+    faults.settle()
+    return KeyScore(items, stated, ledger.checked, (*notes, *ledger.notes))
 
 
-def _contents(path: str) -> _Contents:
-    data = newlines(read_bytes(path))
-    contents = _Contents(path, references(data))
+def _contents(path: str, data: bytes, vocabulary: Vocabulary) -> _Contents:
+    data = newlines(data)
+    contents = _Contents(path, references(data), vocabulary)
     section = Section()
     for block in read_blocks(data, path):
         if isinstance(block, Heading):
             section = _enter(section, block, contents)
-            _statements(contents, Prose(block.source, block.line), section)
+            _statements(contents, Prose(block.source, block.line), section, heading=True)
+            contents.unread += unread_lines(block, section.titles(), vocabulary)
         elif isinstance(block, Numbered):
-            _count(section)
+            section.count()
         elif isinstance(block, Prose):
             _prose(contents, block, section)
         elif block.continued:
@@ -123,142 +115,150 @@ def _enter(section: Section, heading: Heading, contents: _Contents) -> Section:
     title = one_spaced(inline_text(heading.source, contents.labels))
     parent = next(above for above in section.path() if above.level < heading.level)
     entered = Section(title, heading.level, parent)
+    if heading.level == 1 and not contents.title:
+        contents.title = title
     if entered.names_beyond:
         contents.naming.append(entered)
     return entered
 
 
-def _count(section: Section) -> None:
-    section.listed += 1
-    for around in section.path():
-        around.within += 1
-
-
 def _table(block: Table, section: Section, contents: _Contents) -> None:
-    table = ItemTable(block.header, block.line, section.titles(), contents.labels)
+    table = ItemTable(block.header, block.line, section.titles(), contents.labels, contents.vocabulary)
     table.extend(block)
     contents.tables.append(table)
-    if is_item_row([table.head(column) for column in range(min(len(table.header), 8))]):
+    heads = [table.head(column) for column in range(min(len(table.header), 8))]
+    if is_item_row(heads, contents.vocabulary):
         contents.strays.append((block.line, f"| {' | '.join(block.header)} |"))
 
 
 def _prose(contents: _Contents, block: Prose, section: Section) -> None:
     if block.kind == "paragraph":
         _statements(contents, block, section)
+    titles = section.titles()
     if "|" in block.source:
-        found = stray_row(block, contents.labels, among_items=says_item_by_item(section.titles()))
+        among = says_item_by_item(titles)
+        found = stray_row(block, contents.labels, contents.vocabulary, among_items=among)
         if found:
             contents.strays.append(found)
+    contents.unread += unread_lines(block, titles, contents.vocabulary)
 
 
-def _statements(contents: _Contents, block: Prose, section: Section) -> None:
+_TOTAL_WORDS = ("total", "found", "missed", "overall", "sum", "tally")
+
+
+def _statements(contents: _Contents, block: Prose, section: Section, *, heading: bool = False) -> None:
     lowered = block.source.casefold()
-    if "totals" in lowered:
-        contents.totals += statements.totals_lines(block.source, block.line)
+    if any(word in lowered for word in _TOTAL_WORDS):
+        stated = statements.totals_lines(block.source, block.line, heading=heading)
+        contents.totals += [Placed(one, section.titles()) for one in stated]
     if "fact" in lowered:
-        contents.beyond += [(*stated, section) for stated in statements.beyond_counts(block.source, block.line)]
+        counts = statements.beyond_counts(block.source, block.line)
+        contents.beyond += [beyond.Stated(count, line, section) for count, line in counts]
 
 
-def _refuse_strays(contents: _Contents, tables: list[ItemTable]) -> None:
-    """Refuse rows that fell out of their table, since an item that nobody reads is an item that nobody gates."""
+def _strays(contents: _Contents, tables: list[ItemTable], faults: Faults) -> None:
+    """Name rows that fell out of their table, since an item that nobody reads is an item that nobody gates."""
     for line, text in contents.strays:
-        refuse(
-            f"a row of an item table that stands in no table, or as its head: {quote(text)}",
-            contents.path,
-            line,
-            expected="every item row in its table",
-            remedy="close the gap, comment or fence above it, or give it a header and a |---| line",
+        faults.add(
+            Fault(
+                f"a row of an item table that stands in no table, or as its head: {quote(text)}",
+                contents.path,
+                line,
+                expected="every item row in its table",
+                remedy="close the gap, comment or fence above it, or give it a header and a |---| line",
+            )
         )
-    if not tables:
-        refuse(
-            "no item table",
-            contents.path,
-            expected="a table whose first column holds item labels such as K1.2",
-            remedy="is this a score file?",
+    if not tables and not contents.strays:
+        faults.add(
+            Fault(
+                "no item table",
+                contents.path,
+                expected="a table whose first column holds item labels such as K1.2",
+                remedy="is this a score file?",
+            )
         )
 
 
-def _items(tables: list[ItemTable], path: str) -> dict[str, ItemRow]:
-    items: dict[str, ItemRow] = {}
+def _items(table: ItemTable, column: int, items: dict[str, ItemRow], faults: Faults) -> None:
+    head = table.head(column)
+    for line, row in table:
+        label = table.cell(row, 0)
+        with faults.gather():
+            keys = _keys(label, table.vocabulary, faults.path, line)
+            verdict = _verdict(label, table.cell(row, column), head, table.vocabulary, faults.path, line)
+            for key in keys:
+                if key in items:
+                    first = items[key].line
+                    found = f"item {quote(key)} twice, first on line {first}"
+                    refuse(found, faults.path, line, expected="every item once", remedy="drop one of the two rows")
+                items[key] = ItemRow(verdict, line, row)
+
+
+def _keys(label: str, vocabulary: Vocabulary, path: str, line: int) -> tuple[str, ...]:
+    try:
+        keys = vocabulary.keys(label)
+    except LabelError as error:
+        found = f"the label {quote(label)}: {error}"
+        refuse(found, path, line, expected="every code in full, such as K2.6 / K5.3", remedy="write a row an item")
+    if not all(keys):
+        refuse("a row without an item label", path, line, expected="an item such as K1.2", remedy="name it or drop it")
+    return keys
+
+
+def _verdict(label: str, written: str, head: str, vocabulary: Vocabulary, path: str, line: int) -> Verdict | None:
+    try:
+        return vocabulary.read(written)
+    except KeyError:
+        found = f"item {quote(label)} has the verdict {quote(written)} in the column {quote(head)}"
+        refuse(found, path, line, expected=vocabulary.accepted, remedy="put remarks and markers into another column")
+
+
+def _unread(
+    contents: _Contents, choice: Choice, items: dict[str, ItemRow], reading: Reading, faults: Faults
+) -> list[str]:
+    """Take in a fault for everything that may be an item and is not read, or return it as notes where allowed."""
+    under = any(table.under_item_by_item for table in choice.tables)
+    found = [
+        unread_fault(contents.path, line.line, "a line", line.text)
+        for line in lost(contents.unread, items, contents.vocabulary, under=under)
+    ]
+    for table in choice.unread:
+        if not table.keys() <= items.keys():
+            found.append(unread_fault(contents.path, table.line, "a table", " | ".join(table.header)))
+    if contents.vocabulary.pattern is None:
+        found += _mentions(choice.tables, items, contents.path)
+    if reading.allow_unread:
+        return [f"line {fault.line}: {fault.found}" for fault in found]
+    for fault in found:
+        faults.add(fault)
+    return []
+
+
+def _mentions(tables: list[ItemTable], items: dict[str, ItemRow], path: str) -> list[Fault]:
+    """Return a fault for every code inside a label whose item is scored nowhere."""
+    found = []
     for table in tables:
-        column = table.verdict_column(path)
         for line, row in table:
             label = table.cell(row, 0)
-            key = _key(label, path, line)
-            if key in items:
-                first = items[key].line
-                found = f"item {quote(key)} twice, first on line {first}"
-                refuse(found, path, line, expected="every item once", remedy="drop one of the two rows")
-            items[key] = ItemRow(_verdict(label, table.cell(row, column), path, line), line, row)
-    return items
+            if not table.vocabulary.has_code(label):
+                continue
+            for key in mentioned_keys(label):
+                if key not in items:
+                    found.append(unread_fault(path, line, f"the code {key} in a label", label))
+    return found
 
 
-def _key(label: str, path: str, line: int) -> str:
-    key = item_key(label)
-    if not key:
-        refuse("a row without an item label", path, line, expected="an item such as K1.2", remedy="name it or drop it")
-    return key
+def _totals(contents: _Contents, tables: list[ItemTable], items: dict[str, ItemRow], faults: Faults) -> Ledger:
+    """Check all totals; where the items themselves have faults, only what cannot be read as totals is named."""
+    others = [table for table in contents.tables if not any(table is chosen for chosen in tables)]
+    verdicts = {key: item.verdict for key, item in items.items()}
+    names = Names.of(contents.path, contents.title, tables)
+    ledger = check_totals(contents.totals, others, verdicts, names, contents.path)
+    broken = faults.count and not all("not read as an item" in fault.found for fault in faults.found)
+    for fault in ledger.faults:
+        if not broken or "cannot be read" in fault.found:
+            faults.add(fault)
+    return ledger
 
 
-def _verdict(label: str, written: str, path: str, line: int) -> Verdict | None:
-    try:
-        return read_verdict(written)
-    except KeyError:
-        found = f"item {quote(label)} has the verdict {quote(written)}"
-        refuse(found, path, line, expected=ACCEPTED, remedy="put remarks and markers into another column")
-
-
-def _check_totals(contents: _Contents, items: dict[str, ItemRow]) -> bool:
-    counted = totals(item.verdict for item in items.values())
-    faults: list[Fault] = []
-    for stated in contents.totals:
-        if isinstance(stated, statements.Unreadable):
-            faults.append(_unreadable(contents.path, stated))
-            continue
-        for sentence in statements.disagreements(stated, counted, credited(counted), len(items)):
-            found = f"the Totals line says {sentence}"
-            faults.append(Fault(found, contents.path, stated.line, remedy="correct the line or the table"))
-    if faults:
-        raise KnownAnswerError(*faults)
-    return bool(contents.totals)
-
-
-def _unreadable(path: str, stated: statements.Unreadable) -> Fault:
-    return Fault(
-        f"a Totals line that cannot be read: {quote(stated.text)}",
-        path,
-        stated.line,
-        expected="`**Totals:** 35 found / 15 partly (body) / … ; credited 51 of 57`",
-        remedy="write numbers and scoring words only",
-    )
-
-
-def _beyond(contents: _Contents) -> int | None:
-    """Return the beyond-human count that the file states, checked against its numbered list."""
-    for count, line, section in contents.beyond:
-        listed = _listed(contents, section)
-        if not listed and count:
-            refuse(
-                f"{count} facts beyond the human reports, but no numbered list of them",
-                contents.path,
-                line,
-                expected=f"a numbered list of {count}",
-                remedy="list them under a heading such as `## Beyond the human reports`",
-            )
-        if listed != count:
-            refuse(
-                f"{count} facts beyond the human reports, but the numbered list holds {listed}",
-                contents.path,
-                line,
-                expected="one number",
-                remedy="correct the sentence or the list",
-            )
-    return contents.beyond[0][0] if contents.beyond else None
-
-
-def _listed(contents: _Contents, section: Section) -> int:
-    """Return the length of the numbered list that a count in `section` speaks of; 0 where there is none."""
-    if not contents.naming:
-        return section.listed
-    around = [above.within for above in section.path() if above.names_beyond and above.within]
-    return around[0] if around else next((named.within for named in contents.naming if named.within), 0)
+__all__ = ["KeyScore", "KnownAnswerError", "Reading", "read_key_score"]
