@@ -87,11 +87,18 @@ def _known_answer_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sheet", metavar="CSV", help="the blind scoring sheet of the runs named blind:NAME")
     parser.add_argument("--map", metavar="JSON", help="the sealed map of the sheet: blind label to run name")
     parser.add_argument("--settings", metavar="JSON", help="stored settings, for the kinds that tools declare")
+    parser.add_argument("--words", metavar="FILE", help="further scoring words, one line each: `✅: found`")
+    parser.add_argument("--key", metavar="REGEX", help="what of a label is the item's key (its first group, if any)")
+    parser.add_argument("--items", metavar="FILE", help="the items that every run must score, one label a line")
+    parser.add_argument("--expect-items", type=whole_number, metavar="N", help="how many items every run must score")
+    parser.add_argument("--allow-unread", action="store_true", help="only name what looks like an item and is not read")
+    parser.add_argument("--markdown", action="store_true", help="print Markdown, for a comment on a pull request")
     parser.add_argument("--json", metavar="OUT", help="write the whole result to this file")
 
 
 def _score_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="a scored run: score.md, calibration.json or blind:NAME")
+    what = "a scored run: score.md, results.csv, junit.xml, a log in JSON or blind:NAME"
+    parser.add_argument("runs", nargs="+", metavar="RUN", help=what)
     parser.add_argument("--m", type=whole_number, help="runs that must reach a verdict (default: more than half)")
     _known_answer_arguments(parser)
 

@@ -52,6 +52,11 @@ _GATE = """\
 --soclab-sheet=CSV  the blind scoring sheet of `blind:NAME` runs
 --soclab-map=JSON  the sealed map of the blind sheet
 --soclab-settings=JSON  stored settings with tool declarations
+--soclab-words=FILE  further scoring words, one line each: `✅: found`
+--soclab-key=REGEX  what of a label is the item's key
+--soclab-items=FILE  the items that every run must score
+--soclab-expect-items=N  how many items every run must score
+--soclab-allow-unread  only name what looks like an item and is not read
 """
 
 

@@ -119,6 +119,7 @@ def prepare(config: pytest.Config) -> None:
         from pytest_soclab import known_items
 
         config.stash[state.GATE] = _usage(lambda: known_items.gate_of(settings))
+        config.stash[state.PASTED] = _usage(lambda: known_items.take_pasted(config.args, config.stash[state.GATE]))
     if not is_worker(config) and distributes(config) and (settings.policies or settings.opa_url or settings.opa_binary):
         _usage(lambda: _try_policy(settings))
 
@@ -168,7 +169,7 @@ def add_known_answers(session: pytest.Session, items: list[pytest.Item]) -> None
     if gate is not None:
         from pytest_soclab import known_items
 
-        items.extend(known_items.make_items(session, gate))
+        items.extend(known_items.make_items(session, gate, session.config.stash[state.PASTED]))
 
 
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:

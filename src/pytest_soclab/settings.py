@@ -40,6 +40,11 @@ class Settings:
     sheet: str | None = None
     map: str | None = None
     settings: str | None = None
+    words: str | None = None
+    key: str | None = None
+    items: str | None = None
+    expect_items: int | None = None
+    allow_unread: bool = False
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -70,7 +75,8 @@ def wants_gate(settings: Settings) -> bool:
         missing = "candidate" if settings.baseline else "baseline"
         raise UsageError(f"the known-answer gate has no {missing}; add --soclab-{missing}=RUN")
     names = ("baseline_m", "candidate_m", "sheet", "map", "settings")
-    stray = next((name for name in names if getattr(settings, name) is not None), None)
+    names += ("words", "key", "items", "expect_items", "allow_unread")
+    stray = next((name for name in names if getattr(settings, name) not in (None, False)), None)
     if stray is not None:
         option = f"--soclab-{stray.replace('_', '-')}"
         raise UsageError(f"{option} belongs to the known-answer gate; add --soclab-baseline=RUN --soclab-candidate=RUN")

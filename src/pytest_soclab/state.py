@@ -22,6 +22,8 @@ CENSUS: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 """What this process selected."""
 GATE: pytest.StashKey[GateResult] = pytest.StashKey()
 """The known-answer gate's result, where the options ask for one."""
+PASTED: pytest.StashKey[frozenset[str]] = pytest.StashKey()
+"""The names of its items that the command line gives as node ids; empty for all."""
 
 
 def settle_id(item: pytest.Item) -> None:

@@ -68,14 +68,19 @@ def read_json(path: str) -> Any:
         _check_memory(data, path)
     text = decode(data, path)
     del data
+    return parse_json(text, path)
+
+
+def parse_json(text: str, path: str, line: int = 0) -> Any:
+    """Return the value of strict JSON; `line` is its line in the file where that holds several values."""
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
-        refuse(f"JSON that cannot be read ({error.msg})", path, error.lineno, expected="strict JSON")
+        refuse(f"JSON that cannot be read ({error.msg})", path, line or error.lineno, expected="strict JSON")
     except RecursionError:
-        refuse("JSON nested too deeply", path, expected="a few levels")
+        refuse("JSON nested too deeply", path, line, expected="a few levels")
     except ValueError as error:
-        refuse(f"JSON that cannot be read ({error})", path, expected="strict JSON")
+        refuse(f"JSON that cannot be read ({error})", path, line, expected="strict JSON")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -51,6 +51,16 @@ class GateResult:
         """Return the items with this outcome, in the order of the baseline's files."""
         return [item for item in self.items if item.outcome is outcome]
 
+    def places(self, item: str) -> tuple[list[str], list[str]]:
+        """Return where an item stands in the runs of the baseline and of the candidate, such as `score.md:12`."""
+        before, after = ([run.places[item] for run in arm.runs if item in run.places] for arm in self.arms)
+        return before, after
+
+    @property
+    def arms(self) -> tuple[Arm, Arm]:
+        """Baseline and candidate."""
+        return self.baseline, self.candidate
+
     @property
     def scored(self) -> list[ItemOutcome]:
         """The items that at least one baseline run scored: what a test session collects."""
@@ -164,7 +174,9 @@ def gate_json(result: GateResult) -> dict[str, Any]:
         "decision": "dropped" if result.dropped else "held",
         "baseline": arm_json(result.baseline),
         "candidate": arm_json(result.candidate),
-        "dropped": _compared(result.of(Outcome.DROPPED)),
+        "dropped": [
+            entry | {"places": _places(result, entry["item"])} for entry in _compared(result.of(Outcome.DROPPED))
+        ],
         "improved": _compared(result.of(Outcome.IMPROVED)),
         "held": [item.item for item in result.of(Outcome.HELD)],
         "not_gated": [
@@ -181,6 +193,10 @@ def gate_json(result: GateResult) -> dict[str, Any]:
             for item, (before, after) in result.tag_changed.items()
         ],
     }
+
+
+def _places(result: GateResult, item: str) -> dict[str, list[str]]:
+    return dict(zip(("baseline", "candidate"), result.places(item), strict=True))
 
 
 def _compared(items: Iterable[ItemOutcome]) -> list[dict[str, Any]]:

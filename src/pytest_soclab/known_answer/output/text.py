@@ -12,6 +12,8 @@ from pytest_soclab.known_answer.comparing.results import GateResult, ScoreResult
 from pytest_soclab.known_answer.comparing.statistic import Outcome
 from pytest_soclab.known_answer.provenance.tags import BY_ANALYSIS, LOOKUP, MIXED, TAGS, counts
 
+_MOST_PLACES = 10
+
 
 def score_text(result: ScoreResult) -> str:
     """Return the text of a score: every run, then the arm that they make."""
@@ -35,7 +37,8 @@ def gate_text(result: GateResult) -> str:
         *_arm("candidate", result.candidate),
         *_in_both(result),
     ]
-    for title, items in (("dropped", dropped), ("improved", improved), ("not gated", open_)):
+    lines += _section("dropped", (f"{item_sentence(item)}{_where(result, item.item)}" for item in dropped))
+    for title, items in (("improved", improved), ("not gated", open_)):
         lines += _section(title, map(item_sentence, items))
     title = "beyond-human count dropped" if result.beyond.dropped else "beyond-human count"
     lines += ["", f"{title}:", f"  {beyond_sentence(result)}"]
@@ -45,6 +48,16 @@ def gate_text(result: GateResult) -> str:
         (f"{printable(item)}  {before} → {after}" for item, (before, after) in changed),
     )
     return "\n".join(lines) + "\n"
+
+
+def _where(result: GateResult, item: str) -> str:
+    """Return the lines that say where a dropped item stands in either arm."""
+    lines = ""
+    for name, places in zip(("baseline", "candidate"), result.places(item), strict=True):
+        shown = ", ".join(map(printable, places[:_MOST_PLACES]))
+        more = f" and {len(places) - _MOST_PLACES} more" if len(places) > _MOST_PLACES else ""
+        lines += f"\n    {name}: {shown or 'stands in no run'}{more}"
+    return lines
 
 
 def _in_both(result: GateResult) -> Iterator[str]:

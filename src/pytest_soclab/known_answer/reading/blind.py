@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pytest_soclab.errors import nearest, quote
+from pytest_soclab.known_answer.basis.faults import Faults
 from pytest_soclab.known_answer.basis.files import decode, read_bytes, read_json, refuse, shown, text_field
 from pytest_soclab.known_answer.basis.keys import BEYOND_HUMAN, item_key
 from pytest_soclab.known_answer.basis.run import ScoredRun
 from pytest_soclab.known_answer.basis.verdicts import ACCEPTED, Verdict, is_verdict, one_spaced, read_verdict
 from pytest_soclab.known_answer.markdown.inline import inline_text
+from pytest_soclab.known_answer.reading.sheets import sheet_rows
 
 PREFIX = "blind:"
 MOST_LABELS = 10_000
@@ -48,7 +48,8 @@ class BlindSheet:
             found = f"the run {quote(name)}, which the sealed map lacks"
             refuse(found, self.map, remedy=nearest(name, self.runs))
         blind = self.runs[name]
-        return ScoredRun(name, reference, blind.verdicts, blind.beyond, kind="blind sheet")
+        places = {key: f"{self.sheet}:{line}" for key, line in blind.lines.items()}
+        return ScoredRun(name, reference, blind.verdicts, blind.beyond, kind="blind sheet", places=places)
 
 
 def read_blind(sheet: str, sealed_map: str) -> BlindSheet:
@@ -91,7 +92,7 @@ def _refuse_twice(path: str, names: dict[str, str], label: str, name: str) -> No
 
 def _read_sheet(path: str, names: dict[str, str]) -> dict[str, BlindRun]:
     text = decode(read_bytes(path), path)
-    rows = _rows(text, path)
+    rows = sheet_rows(text, path, frozenset(_ALIASES["item"]))
     line, header = next(rows, (1, []))
     if not header:
         refuse("an empty sheet", path, expected=f"a header: {_FORMS}")
@@ -99,43 +100,18 @@ def _read_sheet(path: str, names: dict[str, str]) -> dict[str, BlindRun]:
     labels: dict[str, BlindRun] = {}
     for column_label in columns.wide:
         labels[column_label] = BlindRun()
+    faults = Faults(path)
     for line, row in rows:
-        columns.check(row, path, line)
-        for label, written in columns.verdicts(row):
-            if label not in names:
-                found = f"the blind label {quote(label)}, which the sealed map lacks"
-                refuse(found, path, line, remedy=nearest(label, names))
-            _add(labels.setdefault(label, BlindRun()), row[columns.item], written, path, line)
+        with faults.gather():
+            columns.check(row, path, line)
+            for label, written in columns.verdicts(row):
+                if label not in names:
+                    found = f"the blind label {quote(label)}, which the sealed map lacks"
+                    refuse(found, path, line, remedy=nearest(label, names))
+                with faults.gather():
+                    _add(labels.setdefault(label, BlindRun()), row[columns.item], written, path, line)
+    faults.settle()
     return labels
-
-
-def _rows(text: str, path: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield line and cells of every row that is not blank; the header shows the delimiter."""
-    head = next((line for line in io.StringIO(text) if line.strip()), "")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(head), strict=True)
-    while True:
-        line = reader.line_num + 1
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            refuse(f"CSV that cannot be read ({error})", path, line, expected="cells in balanced quotes")
-        if any(cell.strip() for cell in row):
-            yield line, row
-
-
-def _delimiter(head: str) -> str:
-    """Return the delimiter under which the header line names an item column, and the most columns."""
-
-    def fit(delimiter: str) -> tuple[bool, int]:
-        try:
-            names = [cell.strip().casefold() for cell in next(csv.reader([head], delimiter=delimiter))]
-        except (csv.Error, StopIteration):
-            return False, 0
-        return any(name in _ALIASES["item"] for name in names), len(names)
-
-    return max((",", ";", "\t"), key=fit)
 
 
 @dataclass(frozen=True, slots=True)

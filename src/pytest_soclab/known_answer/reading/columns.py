@@ -62,14 +62,9 @@ _OTHER_WORDS = frozenset(
         "w",
         "c",
         "i",
-        "not\xa0found",
-        "not\xa0seen",
-        "not\xa0stated",
-        "not\xa0detected",
-        "not\xa0covered",
-        "not\xa0present",
-    ]
+    ],
 )
+_NOT = re.compile(r"not (?:found|seen|stated|detected|covered|present)")
 _NOTHING = frozenset({"", "-", "–", "—", "n/a", "?", "…"})
 
 
@@ -128,7 +123,7 @@ def verdict_column(table: ItemTable, path: str) -> int:
 
 
 def _named(table: ItemTable, column: int) -> str:
-    return f"{column + 1} ({quote(table.head(column))})"
+    return f"{column + 1} ({quote(table.title(column))})"
 
 
 def _scores_otherwise(table: ItemTable, column: int) -> bool:
@@ -147,4 +142,4 @@ def _scores_otherwise(table: ItemTable, column: int) -> bool:
 
 def _is_other_word(text: str) -> bool:
     bare = _MARK.sub("", text).strip(" .!*()")
-    return (bare != text and not bare) or bare.replace(" ", "\u00a0") in _OTHER_WORDS or bool(_NUMBER.fullmatch(bare))
+    return (bare != text and not bare) or bare in _OTHER_WORDS or bool(_NOT.fullmatch(bare) or _NUMBER.fullmatch(bare))

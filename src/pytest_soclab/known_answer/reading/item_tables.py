@@ -71,9 +71,13 @@ class ItemTable:
         """Yield the cells of one column as a reader sees them."""
         return (self.cell(row, column) for row in self.rows)
 
+    def title(self, column: int) -> str:
+        """Return one header cell as a reader sees it."""
+        return one_spaced(inline_text(self.header[column], self.references))
+
     def head(self, column: int) -> str:
         """Return one header cell in one case."""
-        return one_spaced(inline_text(self.header[column], self.references)).casefold()
+        return self.title(column).casefold()
 
     @property
     def under_item_by_item(self) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from pytest_soclab.errors import Fault, KnownAnswerError, quote
+from pytest_soclab.errors import Fault, quote
 from pytest_soclab.known_answer.basis.faults import Faults
 from pytest_soclab.known_answer.basis.files import read_bytes, refuse
 from pytest_soclab.known_answer.basis.keys import LabelError, mentioned_keys
@@ -78,17 +79,17 @@ def read_key_score(path: str, reading: Reading | None = None, data: bytes | None
         choice = choose(contents.tables, path)
     if not faults.found:
         _strays(contents, choice.tables, faults)
-    items: dict[str, ItemRow] = {}
+    items = _Items()
     for table in choice.tables:
         with faults.gather():
             _items(table, verdict_column(table, path), items, faults)
-    notes = [*choice.notes, *_unread(contents, choice, items, reading, faults)] if choice.tables else []
+    notes = [*choice.notes, *_unread(contents, choice, items.named, reading, faults)] if choice.tables else []
     stated = None
     with faults.gather():
         stated = beyond.check(contents.beyond, contents.naming, path)
-    ledger = _totals(contents, choice.tables, items, faults)
+    ledger = _totals(contents, choice.tables, items.read, faults)
     faults.settle()
-    return KeyScore(items, stated, ledger.checked, (*notes, *ledger.notes))
+    return KeyScore(items.read, stated, ledger.checked, (*notes, *ledger.notes))
 
 
 def _contents(path: str, data: bytes, vocabulary: Vocabulary) -> _Contents:
@@ -179,19 +180,31 @@ def _strays(contents: _Contents, tables: list[ItemTable], faults: Faults) -> Non
         )
 
 
-def _items(table: ItemTable, column: int, items: dict[str, ItemRow], faults: Faults) -> None:
-    head = table.head(column)
+@dataclass
+class _Items:
+    """The items of a file by key, and every key that a row names, be its verdict bad."""
+
+    read: dict[str, ItemRow] = field(default_factory=dict)
+    named: set[str] = field(default_factory=set)
+
+
+def _items(table: ItemTable, column: int, items: _Items, faults: Faults) -> None:
+    head = table.title(column)
     for line, row in table:
         label = table.cell(row, 0)
         with faults.gather():
             keys = _keys(label, table.vocabulary, faults.path, line)
-            verdict = _verdict(label, table.cell(row, column), head, table.vocabulary, faults.path, line)
+            items.named.update(keys)
+            verdict = _verdict(label, table.cell(row, column), head, table.vocabulary, Place(faults.path, line))
             for key in keys:
-                if key in items:
-                    first = items[key].line
-                    found = f"item {quote(key)} twice, first on line {first}"
-                    refuse(found, faults.path, line, expected="every item once", remedy="drop one of the two rows")
-                items[key] = ItemRow(verdict, line, row)
+                _add(items.read, key, ItemRow(verdict, line, row), faults.path)
+
+
+def _add(items: dict[str, ItemRow], key: str, row: ItemRow, path: str) -> None:
+    if key in items:
+        found = f"item {quote(key)} twice, first on line {items[key].line}"
+        refuse(found, path, row.line, expected="every item once", remedy="drop one of the two rows")
+    items[key] = row
 
 
 def _keys(label: str, vocabulary: Vocabulary, path: str, line: int) -> tuple[str, ...]:
@@ -205,17 +218,22 @@ def _keys(label: str, vocabulary: Vocabulary, path: str, line: int) -> tuple[str
     return keys
 
 
-def _verdict(label: str, written: str, head: str, vocabulary: Vocabulary, path: str, line: int) -> Verdict | None:
+class Place(NamedTuple):
+    """A line of a file."""
+
+    path: str
+    line: int
+
+
+def _verdict(label: str, written: str, head: str, vocabulary: Vocabulary, place: Place) -> Verdict | None:
     try:
         return vocabulary.read(written)
     except KeyError:
         found = f"item {quote(label)} has the verdict {quote(written)} in the column {quote(head)}"
-        refuse(found, path, line, expected=vocabulary.accepted, remedy="put remarks and markers into another column")
+        refuse(found, *place, expected=vocabulary.accepted, remedy="put remarks and markers into another column")
 
 
-def _unread(
-    contents: _Contents, choice: Choice, items: dict[str, ItemRow], reading: Reading, faults: Faults
-) -> list[str]:
+def _unread(contents: _Contents, choice: Choice, items: set[str], reading: Reading, faults: Faults) -> list[str]:
     """Take in a fault for everything that may be an item and is not read, or return it as notes where allowed."""
     under = any(table.under_item_by_item for table in choice.tables)
     found = [
@@ -223,7 +241,7 @@ def _unread(
         for line in lost(contents.unread, items, contents.vocabulary, under=under)
     ]
     for table in choice.unread:
-        if not table.keys() <= items.keys():
+        if not table.keys() <= items:
             found.append(unread_fault(contents.path, table.line, "a table", " | ".join(table.header)))
     if contents.vocabulary.pattern is None:
         found += _mentions(choice.tables, items, contents.path)
@@ -234,7 +252,7 @@ def _unread(
     return []
 
 
-def _mentions(tables: list[ItemTable], items: dict[str, ItemRow], path: str) -> list[Fault]:
+def _mentions(tables: list[ItemTable], items: set[str], path: str) -> list[Fault]:
     """Return a fault for every code inside a label whose item is scored nowhere."""
     found = []
     for table in tables:
@@ -259,6 +277,3 @@ def _totals(contents: _Contents, tables: list[ItemTable], items: dict[str, ItemR
         if not broken or "cannot be read" in fault.found:
             faults.add(fault)
     return ledger
-
-
-__all__ = ["KeyScore", "KnownAnswerError", "Reading", "read_key_score"]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from pytest_soclab.errors import Fault, quote
 from pytest_soclab.known_answer.basis.keys import group_of
@@ -96,10 +97,13 @@ def _bare(name: str) -> str:
     return _PLAIN.sub("", name.casefold())
 
 
+Verdicts: TypeAlias = Mapping[str, Verdict | None]
+
+
 def check_totals(
     placed: Iterable[Placed],
     tables: Iterable[ItemTable],
-    verdicts: Mapping[str, Verdict | None],
+    verdicts: Verdicts,
     names: Names,
     path: str,
 ) -> Ledger:
@@ -130,9 +134,7 @@ def _unreadable(stated: Unreadable, ledger: Ledger) -> None:
     )
 
 
-def _statement(
-    stated: Totals, titles: tuple[str, ...], verdicts: Mapping[str, Verdict | None], names: Names, ledger: Ledger
-) -> None:
+def _statement(stated: Totals, titles: tuple[str, ...], verdicts: Verdicts, names: Names, ledger: Ledger) -> None:
     who = stated.who or _from_title(titles)
     groups = re.findall(r"\bK\d+\b", who, re.IGNORECASE)
     if len(groups) > 1 or (not stated.who and says_elsewhere(titles) and not _about_totals(titles)):
@@ -162,17 +164,17 @@ def _from_title(titles: tuple[str, ...]) -> str:
     return who if _RUN_LIKE.fullmatch(who) else ""
 
 
-def _group(verdicts: Mapping[str, Verdict | None], groups: set[str]) -> dict[str, Verdict | None]:
+def _group(verdicts: Verdicts, groups: set[str]) -> dict[str, Verdict | None]:
     return {key: verdict for key, verdict in verdicts.items() if group_of(key) in groups}
 
 
-def _compare(stated: Totals, verdicts: Mapping[str, Verdict | None], ledger: Ledger, of: str) -> None:
+def _compare(stated: Totals, verdicts: Verdicts, ledger: Ledger, of: str) -> None:
     for sentence in disagreements(stated, verdicts):
         found = f"{stated.place} {of}says {sentence}"
         ledger.faults.append(Fault(found, ledger.path, stated.line, remedy="correct the line or the table"))
 
 
-def disagreements(stated: Totals, verdicts: Mapping[str, Verdict | None]) -> Iterator[str]:
+def disagreements(stated: Totals, verdicts: Verdicts) -> Iterator[str]:
     """Yield what totals say other than the item table, one sentence each with both numbers."""
     counted = totals(verdicts.values())
     both = counted[Verdict.PARTLY_BODY.value] + counted[Verdict.PARTLY_DUMP.value]
@@ -181,17 +183,17 @@ def disagreements(stated: Totals, verdicts: Mapping[str, Verdict | None]) -> Ite
     for name, number in counted.items():
         if (name in stated.counts or (stated.whole and name != UNKNOWN)) and stated.counts.get(name, 0) != number:
             yield f"{stated.counts.get(name, 0)} {name}, the item table holds {number}"
-    credits = credited(totals(verdicts.values()))
-    if stated.credited and stated.credited != (credits, len(verdicts)):
+    reached = credited(totals(verdicts.values()))
+    if stated.credited and stated.credited != (reached, len(verdicts)):
         said = stated.credited
-        yield f"credited {said[0]} of {said[1]}, the item table gives credited {credits} of {len(verdicts)}"
-    if stated.credits is not None and stated.credits != credits:
-        yield f"{stated.credits} credited, the item table gives {credits}"
+        yield f"credited {said[0]} of {said[1]}, the item table gives credited {reached} of {len(verdicts)}"
+    if stated.credits is not None and stated.credits != reached:
+        yield f"{stated.credits} credited, the item table gives {reached}"
     if stated.items is not None and stated.items != len(verdicts):
         yield f"{stated.items} items, the item table holds {len(verdicts)}"
 
 
-def _table(table: ItemTable, verdicts: Mapping[str, Verdict | None], names: Names, ledger: Ledger) -> None:
+def _table(table: ItemTable, verdicts: Verdicts, names: Names, ledger: Ledger) -> None:
     """Check a table of totals: one row a group or run under headers of words, or one row a word."""
     heads = [table.head(column) for column in range(min(len(table.header), 50))]
     if sum(is_verdict(head) or head == "credited" for head in heads[1:]) > 1:
@@ -200,9 +202,7 @@ def _table(table: ItemTable, verdicts: Mapping[str, Verdict | None], names: Name
         _words(table, heads, verdicts, names, ledger)
 
 
-def _words(
-    table: ItemTable, heads: list[str], verdicts: Mapping[str, Verdict | None], names: Names, ledger: Ledger
-) -> None:
+def _words(table: ItemTable, heads: list[str], verdicts: Verdicts, names: Names, ledger: Ledger) -> None:
     columns = [n for n in range(1, len(heads)) if all(_COUNT.fullmatch(cell) for cell in table.column(n))]
     if len(columns) > 1:
         columns = [n for n in columns if names.knows(heads[n]) and names.is_own(heads[n])]
@@ -212,20 +212,18 @@ def _words(
         return
     cells = list(table.column(columns[0]))
     found = {label.casefold(): cell for label, cell in zip(table.labels, cells, strict=True) if is_verdict(label)}
-    stated = _stated(table, list(found), list(found.values()), table.line, "the table of totals")
+    stated = _stated(list(found), list(found.values()), table.line, "the table of totals")
     _statement(stated, table.titles, verdicts, names, ledger) if stated else ledger.skip(table.line, table.header[0])
 
 
-def _rows(
-    table: ItemTable, heads: list[str], verdicts: Mapping[str, Verdict | None], names: Names, ledger: Ledger
-) -> None:
+def _rows(table: ItemTable, heads: list[str], verdicts: Verdicts, names: Names, ledger: Ledger) -> None:
     times = Counter(group_of(label) for label in table.labels)
     plain_all = any(_is_plain_all(label) for label in table.labels)
     seen: set[str] = set()
     for line, row in table:
         label = table.cell(row, 0)
         cells = [table.cell(row, column) for column in range(1, len(heads))]
-        stated = _stated(table, heads[1:], cells, line, f"the row {quote(label)}")
+        stated = _stated(heads[1:], cells, line, f"the row {quote(label)}")
         group = group_of(label)
         if stated is None or (group and (times[group] > 1 or len(re.findall(r"\bK\d+\b", label, re.IGNORECASE)) > 1)):
             ledger.skip(line, label)
@@ -248,10 +246,10 @@ def _is_plain_all(label: str) -> bool:
     return (found is not None and not found["rest"].strip(" :.")) or label.casefold() in {"all items", "grand total"}
 
 
-def _stated(table: ItemTable, heads: list[str], cells: list[str], line: int, place: str) -> Totals | None:
+def _stated(heads: list[str], cells: list[str], line: int, place: str) -> Totals | None:
     """Return the totals that a row of numbers states, None where a number cannot be read."""
     counts: dict[str, int] = {}
-    items = credits = None
+    items = alone = None
     pair: tuple[int, int] | None = None
     named = any(head.startswith("partly (") for head in heads)
     for head, cell in zip(heads, cells, strict=True):
@@ -268,5 +266,5 @@ def _stated(table: ItemTable, heads: list[str], cells: list[str], line: int, pla
         elif number[2]:
             pair = int(number[1]), int(number[2])
         else:
-            credits = int(number[1])
-    return Totals(counts, line, pair, "", False, items, credits, place) if counts or credits is not None else None
+            alone = int(number[1])
+    return Totals(counts, line, pair, "", False, items, alone, place) if counts or alone is not None else None
