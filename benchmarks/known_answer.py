@@ -26,7 +26,7 @@ def score_file(seed: int, items: list[str] = ITEMS) -> str:
     )
     beyond = "".join(f"{number}. A fact that the reports lack.\n" for number in range(1, 10))
     return (
-        f"# Score\n\n**Totals:** {totals}\n\n## Item by item\n\n"
+        f"# Score: run{seed}\n\n**Totals:** {totals}\n\n## Item by item\n\n"
         f"| # | this | other | Report |\n|---|---|---|---|\n{rows}"
         f"\n## Beyond the human reports\n\n{beyond}\n**9 facts more than the human analyst.**\n"
     )
@@ -35,7 +35,7 @@ def score_file(seed: int, items: list[str] = ITEMS) -> str:
 def measure(title: str, *arguments: str) -> None:
     """Run `soclab` in a fresh process and print its time and its peak memory."""
     start = time.perf_counter()
-    script = "import sys, resource; from pytest_soclab.cli import main; status = main(sys.argv[1:]); " + (
+    script = "import sys, resource; from pytest_soclab.cli.main import main; status = main(sys.argv[1:]); " + (
         "used = resource.getrusage(resource.RUSAGE_SELF); "
         "sys.stderr.write(f'{used.ru_utime + used.ru_stime} {used.ru_maxrss}'); sys.exit(status)"
     )

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pytest_soclab.errors import KnownAnswerError
+from pytest_soclab.base.errors import KnownAnswerError
 from pytest_soclab.known_answer.basis.verdicts import word
 from pytest_soclab.known_answer.reading.blind import read_blind
 from pytest_soclab.known_answer.reading.calibration import read_calibration

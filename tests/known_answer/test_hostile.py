@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_soclab.errors import KnownAnswerError
+from pytest_soclab.base.errors import KnownAnswerError
 from pytest_soclab.known_answer.intel_off.settings import build, read_settings
 from pytest_soclab.known_answer.markdown.inline import inline_text
 from pytest_soclab.known_answer.provenance.report_text import fragments, normal, read_report

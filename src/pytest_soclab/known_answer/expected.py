@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pytest_soclab.errors import Fault, KnownAnswerError, printable
+from pytest_soclab.base.errors import Fault, KnownAnswerError, printable
 from pytest_soclab.known_answer.basis.files import decode, parse_json, read_bytes, refuse, shown
 from pytest_soclab.known_answer.basis.keys import LabelError
 from pytest_soclab.known_answer.basis.run import ScoredRun

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pytest_soclab.errors import Fault, KnownAnswerError
+from pytest_soclab.base.errors import Fault, KnownAnswerError
 from pytest_soclab.known_answer.basis.run import ScoredRun
 from pytest_soclab.known_answer.comparing.arms import Arm, build_arm
 from pytest_soclab.known_answer.comparing.results import GateResult, ScoreResult

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from pytest_soclab.errors import Fault, KnownAnswerError
+from pytest_soclab.base.errors import Fault, KnownAnswerError
 from pytest_soclab.known_answer.basis.files import read_bytes, read_json, refuse
 from pytest_soclab.known_answer.basis.run import ScoredRun
 from pytest_soclab.known_answer.basis.vocabulary import read_vocabulary

@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Template, TemplateSyntaxError, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from pytest_soclab.errors import nearest
+from pytest_soclab.base.errors import nearest
 
 _ALLOWED = (
     nodes.Template,

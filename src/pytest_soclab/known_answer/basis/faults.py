@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from pytest_soclab.errors import Fault, KnownAnswerError
+from pytest_soclab.base.errors import Fault, KnownAnswerError
 
 MOST_NAMED = 100
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pytest_soclab.errors import quote
+from pytest_soclab.base.errors import quote
 from pytest_soclab.known_answer.basis import keys
 from pytest_soclab.known_answer.basis.files import decode, read_bytes, refuse
 from pytest_soclab.known_answer.basis.verdicts import ACCEPTED, Verdict, is_verdict, one_spaced, read_verdict

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pytest_soclab.errors import printable
+from pytest_soclab.base.errors import printable
 from pytest_soclab.known_answer.basis.run import Provenance, ScoredRun
 from pytest_soclab.known_answer.basis.verdicts import credited, totals, word
 from pytest_soclab.known_answer.comparing.arms import Arm, reaching

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from pytest_soclab.errors import printable
+from pytest_soclab.base.errors import printable
 from pytest_soclab.known_answer.comparing.arms import Arm
 from pytest_soclab.known_answer.comparing.results import GateResult, ScoreResult, beyond_sentence
 from pytest_soclab.known_answer.comparing.statistic import ItemOutcome, Outcome

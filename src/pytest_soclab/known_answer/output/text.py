@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from pytest_soclab.errors import printable
+from pytest_soclab.base.errors import printable
 from pytest_soclab.known_answer.basis.run import ScoredRun
 from pytest_soclab.known_answer.basis.verdicts import UNKNOWN, Verdict, credited, totals
 from pytest_soclab.known_answer.comparing.arms import Arm

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from pytest_soclab.errors import nearest, quote
+from pytest_soclab.base.errors import nearest, quote
 from pytest_soclab.known_answer.basis.faults import Faults
 from pytest_soclab.known_answer.basis.files import decode, read_bytes, read_json, refuse, shown, text_field
 from pytest_soclab.known_answer.basis.keys import BEYOND_HUMAN, item_key

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_soclab.errors import nearest, quote
+from pytest_soclab.base.errors import nearest, quote
 from pytest_soclab.known_answer.basis.files import refuse, shown
 from pytest_soclab.known_answer.basis.keys import LabelError
 from pytest_soclab.known_answer.basis.run import ScoredRun

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pytest_soclab.errors import quote
+from pytest_soclab.base.errors import quote
 from pytest_soclab.known_answer.basis.files import refuse
 from pytest_soclab.known_answer.reading.columns import MOST_SEARCHED
 from pytest_soclab.known_answer.reading.item_tables import ItemTable

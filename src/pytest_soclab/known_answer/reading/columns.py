@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_soclab.errors import quote
+from pytest_soclab.base.errors import quote
 from pytest_soclab.known_answer.basis.files import refuse
 from pytest_soclab.known_answer.basis.verdicts import begins_with_verdict
 

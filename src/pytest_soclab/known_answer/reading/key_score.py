@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pytest_soclab.errors import Fault, quote
+from pytest_soclab.base.errors import Fault, quote
 from pytest_soclab.known_answer.basis.faults import Faults
 from pytest_soclab.known_answer.basis.files import read_bytes, refuse
 from pytest_soclab.known_answer.basis.keys import LabelError, mentioned_keys

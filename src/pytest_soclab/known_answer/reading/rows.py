@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_soclab.errors import quote
+from pytest_soclab.base.errors import quote
 from pytest_soclab.known_answer.basis.faults import Faults
 from pytest_soclab.known_answer.basis.files import decode, parse_json, read_bytes, refuse, shown
 from pytest_soclab.known_answer.basis.run import ScoredRun

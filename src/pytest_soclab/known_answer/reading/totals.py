@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from pytest_soclab.errors import Fault, quote
+from pytest_soclab.base.errors import Fault, quote
 from pytest_soclab.known_answer.basis.keys import group_of
 from pytest_soclab.known_answer.basis.verdicts import (
     UNKNOWN,

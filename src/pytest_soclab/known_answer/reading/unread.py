@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pytest_soclab.errors import Fault, quote
+from pytest_soclab.base.errors import Fault, quote
 from pytest_soclab.known_answer.basis.keys import LabelError, group_of
 from pytest_soclab.known_answer.basis.verdicts import one_spaced
 from pytest_soclab.known_answer.basis.vocabulary import Vocabulary
