@@ -187,15 +187,18 @@ def test_tables_in_lists_and_quotations_are_read(inside, tmp_path):
     assert words(read(tmp_path, f"## Item by item\n\n{inside}\n")) == BOTH
 
 
-@pytest.mark.parametrize(
-    "hidden",
-    ["<!--\n{}\n-->\n", "```\n{}\n```\n", "~~~markdown\n{}\n~~~\n"],
-)
-def test_commented_out_and_fenced_tables_are_no_tables(hidden, tmp_path):
-    more = hidden.format(
-        "| Item | V |\n|-|-|\n| K7.1 | found |\n**Totals:** 9 found\n\n9 facts beyond the human reports"
-    )
-    assert words(read(tmp_path, f"## Item by item\n\n{more}\n{LINES}")) == BOTH
+HIDDEN = "| Item | V |\n|-|-|\n| K7.1 | found |\n**Totals:** 9 found\n\n9 facts beyond the human reports"
+
+
+def test_a_commented_out_table_is_no_table(tmp_path):
+    assert words(read(tmp_path, f"## Item by item\n\n<!--\n{HIDDEN}\n-->\n\n{LINES}")) == BOTH
+
+
+@pytest.mark.parametrize("hidden", ["```\n{}\n```\n", "~~~markdown\n{}\n~~~\n"])
+def test_a_fenced_table_is_named_as_unread(hidden, tmp_path):
+    message = refused(tmp_path, f"## Item by item\n\n{hidden.format(HIDDEN)}\n{LINES}")
+    assert message.startswith("score.md:6: a line that is not read as an item: '| K7.1 | found |'")
+    assert words(read(tmp_path, f"## Item by item\n\n{hidden.format(HIDDEN.replace('K7.1', 'K1.1'))}\n{LINES}")) == BOTH
 
 
 @pytest.mark.parametrize(

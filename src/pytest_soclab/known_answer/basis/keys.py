@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from pytest_soclab.known_answer.basis.verdicts import one_spaced
 
@@ -27,6 +28,9 @@ _NUMBER = re.compile(r"(?P<head>.*?)(?P<number>\d+)\Z", re.ASCII)
 _INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad")) | {0x2010: "-", 0x2011: "-"}
 
 
+_remembered = lru_cache(maxsize=8192)  # the runs of an arm name the same items
+
+
 class LabelError(Exception):
     """A label names several items in a way that does not tell which."""
 
@@ -45,6 +49,7 @@ def item_key(label: str) -> str:
     return _AROUND_SLASH.sub("/", text).casefold() if code is None else _of(code)
 
 
+@_remembered
 def item_keys(label: str) -> tuple[str, ...]:
     """Return the keys of every item that a label names: one, or those of the codes that it starts with.
 
@@ -76,6 +81,7 @@ def _upto(first: str, last: str) -> list[str]:
     return [f"{start['head']}{number}" for number in numbers]
 
 
+@_remembered
 def mentioned_keys(label: str) -> tuple[str, ...]:
     """Return the keys of all codes that stand anywhere in a label."""
     return tuple(dict.fromkeys(_of(code) for code in _LATER.finditer(folded(label))))
@@ -87,16 +93,19 @@ def _of(code: re.Match[str]) -> str:
     return code["group"].upper() + code["part"] + code["letter"].lower()
 
 
+@_remembered
 def has_code(label: str) -> bool:
     """Tell whether a label starts with an item code such as `K3.2`, `K7 17` or `K10 T1027`."""
     return _CODE.match(folded(label)) is not None
 
 
+@_remembered
 def has_group(label: str) -> bool:
     """Tell whether a label starts with a group such as `K9`, with or without an item code."""
     return _GROUP.match(folded(label)) is not None
 
 
+@_remembered
 def group_of(text: str) -> str | None:
     """Return the group that a label, key or heading starts with (`K9 own hashes` gives `K9`), or None."""
     group = _GROUP.match(folded(text))

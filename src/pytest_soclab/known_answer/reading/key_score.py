@@ -190,8 +190,7 @@ class _Items:
 
 def _items(table: ItemTable, column: int, items: _Items, faults: Faults) -> None:
     head = table.title(column)
-    for line, row in table:
-        label = table.cell(row, 0)
+    for (line, row), label in zip(table, table.labels, strict=True):
         with faults.gather():
             keys = _keys(label, table.vocabulary, faults.path, line)
             items.named.update(keys)
@@ -256,13 +255,11 @@ def _mentions(tables: list[ItemTable], items: set[str], path: str) -> list[Fault
     """Return a fault for every code inside a label whose item is scored nowhere."""
     found = []
     for table in tables:
-        for line, row in table:
-            label = table.cell(row, 0)
-            if not table.vocabulary.has_code(label):
-                continue
-            for key in mentioned_keys(label):
-                if key not in items:
-                    found.append(unread_fault(path, line, f"the code {key} in a label", label))
+        for (line, _), label in zip(table, table.labels, strict=True):
+            mentioned = mentioned_keys(label) if table.vocabulary.has_code(label) else ()
+            found += [
+                unread_fault(path, line, f"the code {key} in a label", label) for key in mentioned if key not in items
+            ]
     return found
 
 
