@@ -109,7 +109,8 @@ def _ends_in_own_word(text: str, words: Vocabulary) -> bool:
 
 
 def _in_fence(block: Prose, among: bool, words: Vocabulary) -> Iterator[tuple[int, str, str, bool]]:
-    for number, line in enumerate(block.source.split("\n")):
+    first = 1 if block.kind == "fence" else 0  # the line that opens the fence is not in its source
+    for number, line in enumerate(block.source.split("\n"), first):
         if not line.strip():
             continue
         if "|" in line:
