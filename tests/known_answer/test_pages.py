@@ -42,7 +42,7 @@ def refused(tmp_path, text):
         (
             "11-totals-never-read",
             2,
-            ["score.md:5: the row 'All core' says 2 found", "score.md:7: the Totals line says"],
+            ["score.md:5: the row 'All core' says 2 found", "score.md:7: the Totals line"],
         ),
         ("12-total-singular", 2, ["score.md:1: the Totals line says 9 found, the item table holds 1"]),
     ],
@@ -180,9 +180,7 @@ def test_a_table_that_may_be_a_legend_or_items_is_refused(tmp_path):
 # Columns
 
 
-@pytest.mark.parametrize(
-    "cells", ["✓ ✗", "yes no", "pass fail", "1 0", "✅ ❌", "0.5 1", "seen unseen", "3/5 4/5", "C I"]
-)
+@pytest.mark.parametrize("cells", ["✓ ✗", "yes no", "pass fail", "1 0", "✅ ❌", "0.5 1", "seen unseen", "3/5 4/5"])
 def test_a_column_that_scores_in_other_words_is_not_passed_over(cells, tmp_path):
     one, two = cells.split()
     text = f"| # | run9 | haiku4 |\n|---|---|---|\n| K1.1 | {one} | found |\n| K1.2 | {two} | found |\n"
@@ -300,16 +298,16 @@ def test_own_words_in_a_page(capsys, tmp_path):
     assert soclab(capsys, "score", write(tmp_path, text), "--words", bad).status == 2
 
 
-def test_markdown_for_a_pull_request(capsys, tmp_path):
-    one = write(tmp_path / "a", score({"K9 <img src=x> @all | `x`": "found", "K1.1": "found"}))
-    two = write(tmp_path / "b", score({"K9 <img src=x> @all | `x`": "found", "K1.1": "missed"}).replace("up |", "up|"))
-    for path in (one, two):
-        text = open(path).read().replace("| `x`", r"\| `x`")
-        write(tmp_path / path.split("/")[-2], text)
-    out = soclab(capsys, "gate", "--baseline", one, "--candidate", two, "--markdown").out
+def test_markdown_for_a_pull_request(capsys, tmp_path, monkeypatch):
+    hostile = r"K9 <img src=x> @all \| `x` [y](http://z)"
+    write(tmp_path / "a", score({hostile: "found", "K1.1": "found"}))
+    write(tmp_path / "b", score({hostile: "missed", "K1.1": "missed"}))
+    monkeypatch.chdir(tmp_path)
+    out = soclab(capsys, "gate", "--baseline", "a/score.md", "--candidate", "b/score.md", "--markdown").out
     assert out.startswith("### Known-answer gate: dropped\n")
-    assert f"| K1.1 | found 1 of 1 | missed 1 of 1 | {one}:8; {two}:8 |".replace("_", r"\_") in out
-    assert "<img" not in out
+    assert "| K1.1 | found 1 of 1 | missed 1 of 1 | a/score.md:8; b/score.md:8 |" in out
+    for active in ("<img", "@all", "http://", "`", " | x"):
+        assert active not in out
 
 
 # Edits

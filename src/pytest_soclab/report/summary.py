@@ -101,6 +101,8 @@ def _level(results: Results) -> Block:
     decision = results.level
     tested = f"Tested at **{decision.tested.value}**, profile {code(decision.profile)}."
     lines = [f"{tested} {words.basis(decision)}", "", *(f"- {prose(reason)}" for reason in words.reasons(decision))]
+    if dropped := known.drops(results.known_answer):
+        lines.append(f"- {prose(dropped)}")
     if any(t.arm is Arm.BASELINE for t in results.trials):
         lines += ["", words.BASELINE_CAVEAT]
     return lines

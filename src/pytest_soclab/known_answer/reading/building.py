@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_soclab.base.errors import nearest, quote
+from pytest_soclab.base.errors import Fault, KnownAnswerError, nearest, quote
 from pytest_soclab.known_answer.basis.files import refuse, shown
 from pytest_soclab.known_answer.basis.keys import LabelError
 from pytest_soclab.known_answer.basis.run import ScoredRun
@@ -14,7 +14,12 @@ from pytest_soclab.known_answer.basis.verdicts import Verdict
 from pytest_soclab.known_answer.basis.vocabulary import Vocabulary
 
 MOST_RUNS = 10_000
+MOST_ROWS = 200_000
 _SHOWN = 8
+
+
+class LimitError(KnownAnswerError):
+    """A file holds more than is read; nothing behind it is looked at."""
 
 
 @dataclass
@@ -28,6 +33,14 @@ class Building:
     places: dict[str, dict[str, str]] = field(default_factory=dict)
     left: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
+    rows: int = 0
+
+    def count(self, line: int = 0) -> None:
+        """Count one row that is met. Raises LimitError beyond the most that are read."""
+        self.rows += 1
+        if self.rows > MOST_ROWS:
+            expected = f"at most {MOST_ROWS} scored rows a file"
+            raise LimitError(Fault(f"more than {MOST_ROWS} rows", self.path, line, expected=expected))
 
     def add(self, run: str, label: str, verdict: Verdict | None, line: int = 0, field: str = "") -> None:
         """Add one item of a run. Raises KnownAnswerError where it has no key, or stands in the run already."""

@@ -47,6 +47,7 @@ def read_inspect(
     scorer = _scorer(samples, path, selected)
     faults = Faults(path)
     for index, sample in enumerate(samples):
+        building.count()
         with faults.gather():
             _sample(building, sample, f"samples[{index}]", scorer)
     faults.settle()
@@ -111,6 +112,7 @@ def read_promptfoo(
     faults = Faults(path)
     times: Counter[str] = Counter()
     for index, result in enumerate(results):
+        building.count()
         if selected is None or _setup(result) == selected:
             with faults.gather():
                 _result(building, result, f"results.results[{index}]", times)

@@ -49,6 +49,7 @@ def _walk(data: bytes, building: Building, faults: Faults, name: str) -> None:
                 counted.append(Counter())
             continue
         if tag == "testcase":
+            building.count()
             with faults.gather():
                 outcome = _case(element, building, name)
                 for suite in counted:

@@ -31,6 +31,7 @@ def read_rows(path: str, vocabulary: Vocabulary, selected: str | None = None, na
     building = Building(path, "JSONL rows" if lines else "CSV rows", vocabulary)
     faults = Faults(path)
     for line, row in _json_rows(path, faults) if lines else _csv_rows(path):
+        building.count(line)
         with faults.gather():
             _add(building, line, row, name)
     faults.settle()
