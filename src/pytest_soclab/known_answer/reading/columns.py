@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 from pytest_soclab.base.errors import quote
 from pytest_soclab.known_answer.basis.files import refuse
 from pytest_soclab.known_answer.basis.verdicts import begins_with_verdict
-
-if TYPE_CHECKING:
-    from pytest_soclab.known_answer.reading.item_tables import ItemTable
+from pytest_soclab.known_answer.basis.vocabulary import Vocabulary
 
 MOST_SEARCHED = 50  # columns among which the verdicts are looked for
 _VERDICT_HEADERS = frozenset({"verdict", "score", "verdicts", "scores"})
@@ -68,7 +67,36 @@ _NOT = re.compile(r"not (?:found|seen|stated|detected|covered|present)")
 _NOTHING = frozenset({"", "-", "–", "—", "n/a", "?", "…"})
 
 
-def find_verdict_column(table: ItemTable) -> int | None:
+class Columns(Protocol):
+    """What is asked of a table to find its verdicts."""
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The header's cells."""
+
+    @property
+    def rows(self) -> Sequence[str]:
+        """The rows."""
+
+    @property
+    def line(self) -> int:
+        """The line of the header."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """What words mean."""
+
+    def title(self, column: int) -> str:
+        """Return one header cell as a reader sees it."""
+
+    def head(self, column: int) -> str:
+        """Return one header cell in one case."""
+
+    def column(self, column: int) -> Iterator[str]:
+        """Yield the cells of one column."""
+
+
+def find_verdict_column(table: Columns) -> int | None:
     """Return the first column, after the labels, that holds a scoring word; None where no column does.
 
     A column headed as the verdict, or whose cells open with a scoring word and a remark, is that column even where
@@ -84,7 +112,7 @@ def find_verdict_column(table: ItemTable) -> int | None:
     return None
 
 
-def _holds_verdict(table: ItemTable, column: int, rows: int) -> bool:
+def _holds_verdict(table: Columns, column: int, rows: int) -> bool:
     marked = worded = 0
     for text in table.column(column):
         if table.vocabulary.knows(text):
@@ -95,7 +123,7 @@ def _holds_verdict(table: ItemTable, column: int, rows: int) -> bool:
     return marked * 2 > rows or worded == rows > 1
 
 
-def verdict_column(table: ItemTable, path: str) -> int:
+def verdict_column(table: Columns, path: str) -> int:
     """Return the column of the run's verdicts.
 
     Raises KnownAnswerError where there is none, or where a column before it plainly scores in other words.
@@ -122,11 +150,11 @@ def verdict_column(table: ItemTable, path: str) -> int:
     return column
 
 
-def _named(table: ItemTable, column: int) -> str:
+def _named(table: Columns, column: int) -> str:
     return f"{column + 1} ({quote(table.title(column))})"
 
 
-def _scores_otherwise(table: ItemTable, column: int) -> bool:
+def _scores_otherwise(table: Columns, column: int) -> bool:
     """Tell whether the cells of a column are scores, only not in scoring words; a column of remarks scores nothing."""
     head = table.head(column)
     if _REMARK.search(head):
