@@ -122,10 +122,7 @@ def test_l5_needs_two_trials_a_unit_unless_the_agent_is_deterministic():
     assert rank(once, deterministic=False) == 4
     assert rank(twice, deterministic=False) == 5
     assert rank(twice[:-1], deterministic=False) == 4
-    assert (
-        bill(twice[:-1], deterministic=False)["repetitions"][0]
-        == short
-    )
+    assert bill(twice[:-1], deterministic=False)["repetitions"][0] == short
 
 
 # When there is no level
