@@ -245,6 +245,11 @@ class Engine(Protocol):
         """The server's address, None for the embedded engine."""
         ...
 
+    @property
+    def checked_by(self) -> str:
+        """Who vouches that the engine decides as OPA does: `opa 1.22.3`, `bundled digest` or `not checked by OPA`."""
+        ...
+
     def decide(self, document: Mapping[str, Any]) -> Decision:
         """Return the decision on a `DecisionInput` as plain JSON.
 
