@@ -10,8 +10,9 @@ from typing import Any
 
 from pytest_soclab.base.clock import rfc3339
 from pytest_soclab.base.errors import ScenarioError, SoclabError
+from pytest_soclab.evidence.changes import Action
 from pytest_soclab.evidence.ledger import Event, Ledger
-from pytest_soclab.evidence.results import Action, Arm, Level
+from pytest_soclab.evidence.results import Arm, Level
 from pytest_soclab.fronts.dispatch import conduct
 from pytest_soclab.fronts.in_process import Conduct
 from pytest_soclab.fronts.protocol import Agent, Case, ToolSpec
