@@ -296,6 +296,7 @@ def test_an_oracle_that_repeats_its_control_is_a_bundled_fault(tmp_path, capsys,
     home.change("account_disabled: svc-backup", oracle)
     home.change("stopped_by: protected_asset", f"stopped_by: {stop}")
     name = oracle.partition(":")[0]
+    shutil.copytree(resources.scenarios() / "incidents", home.root / "incidents")
     monkeypatch.setattr(authoring.resources, "scenarios", lambda: home.root)
     found = lint(LintOptions(paths=[str(home.root)])).text
     assert f"attack_succeeds_when.{name}: found the oracle {name}, which looks for what the control {stop}" in found
