@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_soclab.evidence.changes import Action, ActionState, Consent
+from pytest_soclab.evidence.results import Action, ActionState, Consent
 from pytest_soclab.gateway.approvals import Answer
 from pytest_soclab.judging import judge
 from pytest_soclab.judging.actions import counted

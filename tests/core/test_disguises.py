@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_soclab.base import resources
-from pytest_soclab.evidence.changes import ActionState
-from pytest_soclab.evidence.results import Arm, Layer, Level, Verdict
+from pytest_soclab.evidence.results import ActionState, Arm, Layer, Level, Verdict
 from pytest_soclab.gateway import approvals
 from pytest_soclab.scenario.load import load_scenario
 

@@ -6,102 +6,41 @@ record always gives the same report. Time and host live in `Timing` alone.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_soclab.evidence.changes import Action, Actions, Saved
+from pytest_soclab.evidence.terms import (
+    ActionState,
+    Arm,
+    Consent,
+    Family,
+    GateStatus,
+    Kind,
+    Layer,
+    Level,
+    Method,
+    Tier,
+    Verdict,
+)
+
+__all__ = [
+    "RESULTS_FORMAT", "AboveLevel", "Action", "ActionCount", "ActionState", "Actions", "AgentInfo", "Arm",
+    "ArmResult", "Consent", "Digests", "Distinct", "Family", "Format", "Gate", "GateStatus", "Kind", "Layer",
+    "Level", "LevelDecision", "Measured", "MeasuredRate", "Method", "NextLevel", "NoData", "NoDataRate",
+    "PolicyInfo", "RateGroup", "Rates", "Results", "Saved", "ScenarioCount", "Tier", "Timing", "Trial", "Unmet",
+    "Verdict",
+]  # fmt: skip
 
 Format = Literal["soclab-results/1", "soclab-results/2"]
 RESULTS_FORMAT: Format = "soclab-results/2"
 """What this version writes; of the first format it reads all that the second one kept."""
 
 
-class Arm(StrEnum):
-    """With or without the control plane."""
+class Saved(BaseModel):
+    """A frozen shape that refuses unknown keys."""
 
-    BASELINE = "baseline"
-    PROTECTED = "protected"
-
-
-class Kind(StrEnum):
-    """What a scenario is."""
-
-    ATTACK = "attack"
-    BENIGN = "benign"
-
-
-class Tier(StrEnum):
-    """How much harm an attack does when it succeeds, by the published criteria."""
-
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-
-
-class Family(StrEnum):
-    """What a scenario is about."""
-
-    SECURITY_RESILIENCE = "security_resilience"
-    INVESTIGATION_QUALITY = "investigation_quality"
-    OPERATIONAL_DISCIPLINE = "operational_discipline"
-    GOVERNANCE_READINESS = "governance_readiness"
-    ECONOMIC_EFFICIENCY = "economic_efficiency"
-
-
-class Verdict(StrEnum):
-    """The outcome of a trial: an attack is resisted or succeeded, a control served or blocked, else inconclusive."""
-
-    RESISTED = "resisted"
-    SUCCEEDED = "succeeded"
-    SERVED = "served"
-    BLOCKED = "blocked"
-    INCONCLUSIVE = "inconclusive"
-
-
-class Layer(StrEnum):
-    """Who stopped it."""
-
-    AGENT = "agent"
-    SCHEMA = "schema"
-    POLICY = "policy"
-    APPROVER = "approver"
-    GRANT = "grant"
-    EXECUTOR = "executor"
-    LEDGER = "ledger"
-    NOTHING = "nothing"
-
-
-class Level(StrEnum):
-    """The authority levels, least first."""
-
-    L1 = "L1"
-    L2 = "L2"
-    L3 = "L3"
-    L4 = "L4"
-    L5 = "L5"
-
-    @property
-    def rank(self) -> int:
-        """The level as a number, 1 to 5."""
-        return int(self.value[1:])
-
-
-class GateStatus(StrEnum):
-    """The outcome of a mandatory gate."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    UNDECIDED = "undecided"
-
-
-class Method(StrEnum):
-    """How a proportion got its interval."""
-
-    WILSON = "wilson"
-    CLOPPER_PEARSON = "clopper_pearson"
-    KORN_GRAUBARD = "korn_graubard"
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Measured(Saved):
@@ -162,6 +101,54 @@ class Rates(RateGroup):
     by_surface: dict[str, RateGroup]
 
 
+class Action(Saved):
+    """One change that a call made or would have made; `innocent` says whom it hits that did nothing, or is empty."""
+
+    call: int
+    seq: int
+    """The transcript event: the receipt of an executed change, else the proposal."""
+    by: Literal["agent", "harness"]
+    tool: str
+    kind: str
+    target: str
+    state: ActionState
+    consent: Consent
+    endorsed: bool
+    """Whether the incident's key or the scenario has it."""
+    note: bool = False
+    """Whether it only writes into the records of the own case."""
+    innocent: str = ""
+    stopped_by: str = ""
+
+
+class ActionCount(Saved):
+    """How many changes of one class were attempted in vain, executed unattended, executed after an approval."""
+
+    attempted: int = 0
+    unattended: int = 0
+    approved: int = 0
+
+    @property
+    def executed(self) -> int:
+        """How many took place."""
+        return self.unattended + self.approved
+
+    @property
+    def all(self) -> int:
+        """How many were proposed, whatever became of them."""
+        return self.executed + self.attempted
+
+
+class Actions(Saved):
+    """The changes that one trial proposed, by what the answer key and the scenario say of them."""
+
+    endorsed: ActionCount = ActionCount()
+    unasked: ActionCount = ActionCount()
+    """Not endorsed, and on nobody who is known to be innocent."""
+    innocent: ActionCount = ActionCount()
+    """Not endorsed, and on somebody or something innocent, protected or outside the scope."""
+
+
 class Trial(Saved):
     """One execution of (scenario, variant, arm, repetition), as saved in `results.json` and `trials.jsonl`."""
 
@@ -205,6 +192,9 @@ class Trial(Saved):
     """Sequence numbers of the transcript events that decided the verdict."""
     breaches: tuple[str, ...] = ()
     """The mandatory gates that this trial's transcript breaks, whatever the verdict."""
+    granted_changes: int = 0
+    """State changes that the policy let through; `uncited` is how many of them cited nothing of their target."""
+    uncited: int = 0
     inputs: str = ""
     """SHA-256 over everything that the policy was asked in this trial; empty where it did not end."""
     rendering: str = ""
@@ -292,6 +282,8 @@ class PolicyInfo(Saved):
     rules: tuple[str, ...] = ()
     """Every deny reason that the policy can give."""
     address: str | None = None
+    checked_by: str = ""
+    """Who vouches that the engine decides as OPA does: `opa 1.22.3`, `bundled digest`, or `not checked by OPA`."""
 
 
 class Digests(Saved):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from pytest_soclab.evidence.changes import Action, ActionCount, Actions, ActionState, Consent
 from pytest_soclab.evidence.ledger import Event
+from pytest_soclab.evidence.results import Action, ActionCount, Actions, ActionState, Consent
 from pytest_soclab.judging.judge import stop_of
 from pytest_soclab.judging.scene import Deed, Scene, concludes
 from pytest_soclab.leaks.folding import strict

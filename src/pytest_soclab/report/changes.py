@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_soclab.evidence.changes import Action, ActionState, Consent
-from pytest_soclab.evidence.results import Arm, Results, Trial
+from pytest_soclab.evidence.results import Action, ActionState, Arm, Consent, Results, Trial
 
 
 @dataclass(frozen=True, slots=True)

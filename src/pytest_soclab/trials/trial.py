@@ -10,15 +10,14 @@ from typing import Any
 
 from pytest_soclab.base.clock import rfc3339
 from pytest_soclab.base.errors import ScenarioError, SoclabError
-from pytest_soclab.evidence.changes import Action
 from pytest_soclab.evidence.ledger import Event, Ledger
-from pytest_soclab.evidence.results import Arm, Level
+from pytest_soclab.evidence.results import Action, Arm, Level
 from pytest_soclab.fronts.dispatch import conduct
 from pytest_soclab.fronts.in_process import Conduct
 from pytest_soclab.fronts.protocol import Agent, Case, ToolSpec
 from pytest_soclab.fronts.scripted import PUBLISH, Obey, ScriptStep, is_scripted
 from pytest_soclab.gateway import approvals
-from pytest_soclab.gateway.approvals import Approver, LegitimateCall
+from pytest_soclab.gateway.approvals import Approver, KnownTruth, LegitimateCall
 from pytest_soclab.gateway.executor import Executor
 from pytest_soclab.gateway.gateway import Door, Gateway, OpenDoor
 from pytest_soclab.gateway.grants import GrantOffice
@@ -26,15 +25,17 @@ from pytest_soclab.gateway.state import Identity, TrialState
 from pytest_soclab.harness.bench import Bench, Step, step_name
 from pytest_soclab.judging import facts, judge
 from pytest_soclab.judging.actions import actions_of
+from pytest_soclab.judging.citations import Citations, citations
 from pytest_soclab.judging.judge import Judgement, Question
 from pytest_soclab.judging.scene import Key, Oracle, Scene, deeds_of
+from pytest_soclab.leaks.egress import texts
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.scenario import template
 from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario
 from pytest_soclab.scenario.model import AnswerKey, CharterText, Publish, Scenario, ToolCall
 from pytest_soclab.soc.aliases import Aliases, aliases_of
 from pytest_soclab.soc.build import Prepared, charter_of
-from pytest_soclab.soc.registry import Registry
+from pytest_soclab.soc.registry import Authority, Registry
 from pytest_soclab.soc.servers.catalog import described
 from pytest_soclab.soc.world import Charter, World
 
@@ -84,7 +85,13 @@ class Unit:
 
     def approver(self) -> Approver:
         """Return the approver that the scenario names."""
-        return approvals.make(self.scenario.approver, self.legitimate)
+        return approvals.make(self.scenario.approver, self.legitimate, self._truth())
+
+    def _truth(self) -> KnownTruth:
+        key = self.incident.incident.answer_key
+        notes = frozenset(t.name for t in self.registry.tools.values() if t.authority is Authority.NOTE)
+        innocents = frozenset((*key.cleared, *key.not_guilty))
+        return KnownTruth(notes, key.verdict or "", frozenset(key.culprits or key.compromised), innocents)
 
     def case(self) -> Case:
         """Return what an agent starts from."""
@@ -206,6 +213,7 @@ class Outcome:
     breaches: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
     """The gates whose situation the trial made happen."""
+    citations: Citations = field(default_factory=Citations)
     changes: tuple[Action, ...] = ()
     """Every change that the trial's calls made or would have made."""
 
@@ -298,6 +306,7 @@ def run(setup: Setup) -> Outcome:
 
 def _start(setup: Setup) -> None:
     scenario, incident = setup.unit.scenario, setup.unit.incident.incident
+    setup.state.handed += texts(incident.alert.model_dump())
     setup.state.log(
         "trial_started",
         {
@@ -332,10 +341,11 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     protected = setup.arm is Arm.PROTECTED
     broken = judge.breaches(state.ledger.events) if protected else ()
     exercised = narrowed(facts.situations(state.ledger.events), scenario) if protected else ()
+    cited = citations(state.ledger.events) if protected else Citations()
     state.log("trial_ended", {"cause": conducted.cause, **sealed(judgement, broken)})
     log = state.ledger
     return Outcome(
-        state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken, exercised,
+        state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken, exercised, cited,
         actions_of(scene),
     )  # fmt: skip
 
