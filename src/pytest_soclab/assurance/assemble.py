@@ -26,6 +26,7 @@ from pytest_soclab.evidence.results import (
     Timing,
     Trial,
 )
+from pytest_soclab.judging.actions import counted
 
 Mode = Literal["protected", "baseline", "compare", "known-answer"]
 
@@ -99,6 +100,7 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
         control_trials=control_trials,
         counts=counts,
         trials=trials,
+        actions=counted(change for trial in protected for change in trial.changes),
         known_answer=dict(facts.known_answer) if facts.known_answer is not None else None,
         agent=agent,
         policy=facts.policy or PolicyInfo(engine="embedded", source="none", digest="", package="soclab.gateway"),
