@@ -83,7 +83,7 @@ def wants_gate(settings: Settings) -> bool:
     if settings.baseline or settings.candidate:
         missing = "candidate" if settings.baseline else "baseline"
         raise UsageError(f"the known-answer gate has no {missing}; add --soclab-{missing}=RUN")
-    names = ("baseline_m", "candidate_m", "sheet", "map", "settings")
+    names: tuple[str, ...] = ("baseline_m", "candidate_m", "sheet", "map", "settings")
     names += ("words", "key", "items", "expect_items", "allow_unread")
     stray = next((name for name in names if getattr(settings, name) not in (None, False)), None)
     if stray is not None:
