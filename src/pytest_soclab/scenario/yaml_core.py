@@ -1,7 +1,7 @@
 """A reader of YAML 1.2 after its core schema, on ruamel's fast scanner (of libyaml) or its exact one (in Python).
 
-The fast one refuses some texts of YAML 1.2; the exact one, and ruamel's rules for plain texts, are mended here where they
-keep rules of YAML 1.1 or differ from the fast one.
+The fast one refuses some texts of YAML 1.2; the exact one, and ruamel's rules for plain texts, are mended here where
+they keep rules of YAML 1.1 or differ from the fast one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ruamel.yaml.scanner import Scanner
 HAS_FAST = YAML(typ="safe").Parser is not YAML(typ="safe", pure=True).Parser
 """Whether ruamel's C scanner is installed."""
 READ_OTHERWISE = re.compile(r"\t|[|>][-+0-9]*#|^(?:---|\.\.\.)|(?<![^\s,\[{])!|^\s*:", re.MULTILINE)
-"""Where the two scanners differ: tabs, a comment that touches a mark, ends of documents, tags, a line that starts with :."""
+"""Where the scanners differ: tabs, a comment that touches a mark, ends of documents, tags, lines that start with :."""
 _TAG = "tag:yaml.org,2002:"
 _LONGEST_NUMBER = 40
 """Digits. Far beyond what JSON holds; Python refuses to show numbers of thousands of digits."""

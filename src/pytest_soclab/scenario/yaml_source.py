@@ -214,7 +214,7 @@ def _again(node: Any, path: tuple[str | int, ...]) -> Iterator[tuple[KeyPath, An
 
 
 def _refuse_odd_text(text: str, name: str) -> None:
-    """Refuse characters that two readers of YAML take for two things, and directives, which change what a text means."""
+    """Refuse characters that two readers of YAML take for two things, and directives, which change its meaning."""
     odd = _CONTROL.search(text)
     if odd is not None:
         what = f"found the control character U+{ord(odd[0]):04X}"
