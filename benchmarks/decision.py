@@ -24,19 +24,20 @@ from typing import Any
 from common import arguments, row
 from regopy import Input, Interpreter
 
-from pytest_soclab import resources, trial
-from pytest_soclab.artifacts import Artifacts
-from pytest_soclab.collection import Spec, skeleton
+from pytest_soclab.base import resources
+from pytest_soclab.base.settings import Settings
+from pytest_soclab.evidence.results import Arm
+from pytest_soclab.evidence.store import Artifacts
 from pytest_soclab.gateway.executor import Executor
 from pytest_soclab.gateway.gateway import Door
 from pytest_soclab.gateway.normal import Request
 from pytest_soclab.gateway.state import ToolResult
-from pytest_soclab.lab import Lab
 from pytest_soclab.policy.model import ENTRYPOINT, Decision, Engine, PolicySource
-from pytest_soclab.record import Arm
 from pytest_soclab.scenario.corpus import files_below
 from pytest_soclab.scenario.load import LoadedScenario, load_scenario
-from pytest_soclab.settings import Settings
+from pytest_soclab.session.items import Spec, skeleton
+from pytest_soclab.trials import trial
+from pytest_soclab.trials.lab import Lab
 
 
 @dataclass

@@ -35,7 +35,7 @@ def score_file(seed: int, items: list[str] = ITEMS) -> str:
 def measure(title: str, *arguments: str) -> None:
     """Run `soclab` in a fresh process and print its time and its peak memory."""
     start = time.perf_counter()
-    script = "import sys, resource; from pytest_soclab.cli import main; status = main(sys.argv[1:]); " + (
+    script = "import sys, resource; from pytest_soclab.cli.main import main; status = main(sys.argv[1:]); " + (
         "used = resource.getrusage(resource.RUSAGE_SELF); "
         "sys.stderr.write(f'{used.ru_utime + used.ru_stime} {used.ru_maxrss}'); sys.exit(status)"
     )

@@ -17,7 +17,7 @@ from statistics import median
 
 from regopy import Input, Interpreter
 
-from pytest_soclab import resources
+from pytest_soclab.base import resources
 from pytest_soclab.policy.embedded import EmbeddedEngine
 from pytest_soclab.policy.load import load_policy
 from pytest_soclab.policy.model import ENTRYPOINT, PolicySource

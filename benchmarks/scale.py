@@ -13,11 +13,12 @@ from statistics import median
 
 from common import Run, arguments, folder, pytest_command, row, run
 
-from pytest_soclab import resources
+from pytest_soclab.base import resources
 
 PROBE = """
 import time
-from pytest_soclab import lab, recorder
+from pytest_soclab.trials import lab
+from pytest_soclab.session import recorder
 spent, asked = [0.0], []
 write, witness = recorder.Recorder._write_report, lab.witness
 

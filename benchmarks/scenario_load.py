@@ -15,10 +15,10 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
-from pytest_soclab.lab import Lab
-from pytest_soclab.scenario import yaml_source
+from pytest_soclab.base.settings import Settings
+from pytest_soclab.reading import yaml_source
 from pytest_soclab.scenario.load import load_scenario
-from pytest_soclab.settings import Settings
+from pytest_soclab.trials.lab import Lab
 
 LIMIT = 4.0
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from common import Run, arguments, folder, pytest_command, row, run
 
-from pytest_soclab import resources
+from pytest_soclab.base import resources
 
 PROBE = """
 import json, time
@@ -40,14 +40,14 @@ def pytest_sessionfinish():
 
 def pytest_unconfigure():
     part("results, report", "trials, witnesses")
-    from pytest_soclab import recorder
+    from pytest_soclab.session import recorder
     spent["  of it: the report"] = wrapped[0]
     print("probe:", json.dumps(spent))
 
 wrapped = [0.0]
 
 def pytest_collection_modifyitems():
-    from pytest_soclab import recorder
+    from pytest_soclab.session import recorder
     write = recorder.Recorder._write_report
     def _write_report(self, results):
         started = time.process_time()

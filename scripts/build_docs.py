@@ -19,12 +19,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_soclab import cli, options, oracles, plugin, record, state
-from pytest_soclab.agents import protocol
+import pytest_soclab.cli.main as cli
+from pytest_soclab import options, plugin
 from pytest_soclab.assurance.intervals import units_for
 from pytest_soclab.assurance.profile import load_profile
+from pytest_soclab.evidence import results
+from pytest_soclab.fronts import protocol
 from pytest_soclab.gateway import state as gateway_state
-from pytest_soclab.harness import STEPS
+from pytest_soclab.harness.bench import STEPS
+from pytest_soclab.judging import oracles
+from pytest_soclab.session import state
 from pytest_soclab.soc.registry import Tool
 from pytest_soclab.soc.servers import registry
 
@@ -301,7 +305,7 @@ def models(module: Any, *names: str) -> Callable[[], str]:
 
 def words_of(name: str) -> Callable[[], str]:
     """Return a function that lists the words of a closed set."""
-    return lambda: ", ".join(code(member.value) for member in getattr(record, name))
+    return lambda: ", ".join(code(member.value) for member in getattr(results, name))
 
 
 def oracle_table() -> str:
@@ -398,10 +402,10 @@ PARTS: dict[str, Callable[[], str]] = {
     "hooks": hook_table,
     "markers": marker_table,
     "commands": commands,
-    "results": models(record, "Results", "LevelDecision", "NextLevel", "Unmet", "Gate", "ScenarioCount"),
-    "rates": models(record, "Measured", "NoData", "MeasuredRate", "RateGroup", "Rates"),
-    "trial": models(record, "Trial"),
-    "session": models(record, "AgentInfo", "PolicyInfo", "Digests", "Timing", "ArmResult"),
+    "results": models(results, "Results", "LevelDecision", "NextLevel", "Unmet", "Gate", "ScenarioCount"),
+    "rates": models(results, "Measured", "NoData", "MeasuredRate", "RateGroup", "Rates"),
+    "trial": models(results, "Trial"),
+    "session": models(results, "AgentInfo", "PolicyInfo", "Digests", "Timing", "ArmResult"),
     "verdicts": words_of("Verdict"),
     "layers": words_of("Layer"),
     "families": words_of("Family"),

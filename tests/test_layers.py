@@ -80,11 +80,11 @@ def test_no_module_imports_upward_or_a_library_of_others(path: Path) -> None:
 
 
 def test_the_check_sees_an_upward_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bad = PACKAGE / "ledger.py"
-    monkeypatch.setattr(Path, "read_text", lambda self: "from pytest_soclab import trial\nimport scipy\n")
+    bad = PACKAGE / "evidence" / "ledger.py"
+    monkeypatch.setattr(Path, "read_text", lambda self: "from pytest_soclab.trials import trial\nimport scipy\n")
     assert [text.split(": ", 1)[1] for text in faults(bad)] == [
-        "ledger imports trial, which lies above it",
-        "ledger imports scipy, which ARCHITECTURE.md does not give it",
+        "evidence imports trials, which lies above it",
+        "evidence imports scipy, which ARCHITECTURE.md does not give it",
     ]
 
 

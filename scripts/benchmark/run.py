@@ -8,6 +8,6 @@ installed = find_spec("pytest_soclab")
 if installed is None or installed.origin is None:  # a directory without __init__.py is no package
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 
-from pytest_soclab.cli import main  # noqa: E402  the path has to be set first
+from pytest_soclab.cli.main import main  # noqa: E402  the path has to be set first
 
 sys.exit(main())

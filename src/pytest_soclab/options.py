@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from pytest_soclab.harness import Step
-    from pytest_soclab.oracles import Oracle
+    from pytest_soclab.harness.bench import Step
+    from pytest_soclab.judging.oracles import Oracle
     from pytest_soclab.soc.registry import Registry, Tool
 
 hookspec = HookspecMarker("pytest")  # as pytest has it; commands read this module too, and need no pytest

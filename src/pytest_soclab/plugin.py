@@ -17,7 +17,7 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_soclab.parts import Agent, Approver, Door, Engine, Ledger, World
+    from pytest_soclab.session.fixtures import Agent, Approver, Door, Engine, Ledger, World
 
 
 def _plainly(name: str) -> Any:
@@ -41,62 +41,62 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the rest where it is listed or will be needed, and let options name what is collected."""
     given = options.any_given(config)
     if given or options.lists_or_distributes(config):
-        from pytest_soclab import listener
+        from pytest_soclab.session import hooks
 
-        listener.register(config)
+        hooks.register(config)
     if given:
-        from pytest_soclab import session
+        from pytest_soclab.session import lifecycle
 
-        session.prepare(config)
+        lifecycle.prepare(config)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collect `ATK-*.yaml` and `BEN-*.yaml`, and touch no other file."""
     if file_path.suffix != ".yaml" or not file_path.name.startswith(("ATK-", "BEN-")):
         return None
-    from pytest_soclab import session
+    from pytest_soclab.session import lifecycle
 
-    return session.collect_file(file_path, parent)
+    return lifecycle.collect_file(file_path, parent)
 
 
 @pytest.fixture
 def soclab_world() -> World:
     """The simulated SOC of this trial: the incident with the scenario's own records."""
-    from pytest_soclab import parts
+    from pytest_soclab.session import fixtures
 
-    return parts.world()
+    return fixtures.world()
 
 
 @pytest.fixture
 def soclab_policy() -> Engine | None:
     """The policy engine of the session; None in the baseline arm, which has no control plane."""
-    from pytest_soclab import parts
+    from pytest_soclab.session import fixtures
 
-    return parts.policy()
+    return fixtures.policy()
 
 
 @pytest.fixture
 def soclab_approver() -> Approver:
     """The human in the loop, as the scenario names it."""
-    from pytest_soclab import parts
+    from pytest_soclab.session import fixtures
 
-    return parts.approver()
+    return fixtures.approver()
 
 
 @pytest.fixture
 def soclab_agent() -> Agent:
     """The agent under test; override it to bring your own. The default obeys the scenario's script."""
-    from pytest_soclab import parts
+    from pytest_soclab.session import fixtures
 
-    return parts.agent()
+    return fixtures.agent()
 
 
 @pytest.fixture
 def soclab_transcript() -> Ledger:
     """The trial's hash-chained log."""
-    from pytest_soclab import parts
+    from pytest_soclab.session import fixtures
 
-    return parts.transcript()
+    return fixtures.transcript()
 
 
 @pytest.fixture
@@ -104,6 +104,6 @@ def soclab_gateway(
     soclab_agent: Any, soclab_world: Any, soclab_policy: Any, soclab_approver: Any, soclab_transcript: Any
 ) -> Door:
     """The door between agent and world: the policy gateway, or the open door of the baseline arm."""
-    from pytest_soclab import parts
+    from pytest_soclab.session import fixtures
 
-    return parts.gateway(soclab_agent, soclab_world, soclab_policy, soclab_approver, soclab_transcript)
+    return fixtures.gateway(soclab_agent, soclab_world, soclab_policy, soclab_approver, soclab_transcript)

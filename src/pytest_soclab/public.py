@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_soclab.agents.protocol import Agent, Case, Claim, Finding, Soc, ToolSpec
+from pytest_soclab.fronts.protocol import Agent, Case, Claim, Finding, Soc, ToolSpec
 from pytest_soclab.gateway.state import ToolResult
 
 __all__ = ["Agent", "Case", "Claim", "Finding", "Soc", "ToolResult", "ToolSpec"]

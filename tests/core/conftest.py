@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from pytest_soclab.lab import Lab
-from pytest_soclab.settings import Settings
+from pytest_soclab.base.settings import Settings
+from pytest_soclab.trials.lab import Lab
 
 from .support import Bench
 

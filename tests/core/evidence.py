@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_soclab.assurance.ladder import Evidence, decide
 from pytest_soclab.assurance.profile import load_profile
-from pytest_soclab.record import Gate, GateStatus, Level, LevelDecision, Trial
+from pytest_soclab.evidence.results import Gate, GateStatus, Level, LevelDecision, Trial
 
 PROFILE, DIGEST = load_profile()
 PASSED = tuple(Gate(name=name, status=GateStatus.PASSED, why="") for name in PROFILE.gates)

@@ -12,17 +12,19 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from pytest_soclab import harness, resources, trial
-from pytest_soclab.agents.protocol import Case
+from pytest_soclab.base import resources
+from pytest_soclab.evidence.ledger import Event, Ledger
+from pytest_soclab.evidence.results import Arm, Level
+from pytest_soclab.fronts.protocol import Case
 from pytest_soclab.gateway.approvals import Answer
 from pytest_soclab.gateway.gateway import Gateway, OpenDoor
-from pytest_soclab.lab import Lab
-from pytest_soclab.ledger import Event, Ledger
+from pytest_soclab.harness import bench
 from pytest_soclab.policy.model import Decision, Engine, Obligation, PolicyOutcome, PolicySource
-from pytest_soclab.record import Arm, Level
 from pytest_soclab.scenario.load import LoadedScenario
 from pytest_soclab.scenario.model import Scenario
-from pytest_soclab.trial import Control, Outcome, Setup, Unit
+from pytest_soclab.trials import trial
+from pytest_soclab.trials.lab import Lab
+from pytest_soclab.trials.trial import Control, Outcome, Setup, Unit
 
 KEY = b"the tests of the core sign with this key, which is longer than it has to be"
 DISABLE = "identity.disable_account"
@@ -204,8 +206,8 @@ class Bench:
         setup = Setup(unit, arm, agent, door, KEY, timeout)
         return trial.run(setup), setup
 
-    def harness(self, door: Gateway | OpenDoor) -> harness.Bench:
-        return harness.Bench(door.state, door.executor, KEY, door if isinstance(door, Gateway) else None)
+    def harness(self, door: Gateway | OpenDoor) -> bench.Bench:
+        return bench.Bench(door.state, door.executor, KEY, door if isinstance(door, Gateway) else None)
 
 
 def of_type(events: Iterable[Event], kind: str) -> list[dict[str, Any]]:

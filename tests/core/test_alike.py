@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_soclab.artifacts import Artifacts, TranscriptFolder
-from pytest_soclab.ledger import Ledger
+from pytest_soclab.evidence.ledger import Ledger
+from pytest_soclab.evidence.store import Artifacts, TranscriptFolder
 
 FIRST, AGAIN = "ATK-001-plain-protected", "ATK-001-plain-protected-2"
 

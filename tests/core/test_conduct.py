@@ -14,20 +14,21 @@ from typing import Any
 
 import pytest
 
-from pytest_soclab import ledger, trial
-from pytest_soclab.agents import conduct as conduct_module
-from pytest_soclab.agents.conduct import ChannelSoc, TrialOver
-from pytest_soclab.agents.protocol import Claim, Finding
-from pytest_soclab.agents.scripted import Obey, ScriptStep, is_scripted
-from pytest_soclab.errors import SoclabError
+from pytest_soclab.base.errors import SoclabError
+from pytest_soclab.evidence import ledger
+from pytest_soclab.evidence.ledger import Ledger
+from pytest_soclab.evidence.results import Arm, Verdict
+from pytest_soclab.fronts import in_process as conduct_module
+from pytest_soclab.fronts.in_process import ChannelSoc, TrialOver
+from pytest_soclab.fronts.protocol import Claim, Finding
+from pytest_soclab.fronts.scripted import Obey, ScriptStep, is_scripted
 from pytest_soclab.gateway.executor import Executor
 from pytest_soclab.gateway.gateway import Gateway, OpenDoor
 from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.state import ToolResult, TrialState
-from pytest_soclab.ledger import Ledger
-from pytest_soclab.record import Arm, Verdict
 from pytest_soclab.soc.registry import Registry, Tool
 from pytest_soclab.soc.world import World
+from pytest_soclab.trials import trial
 
 from .hostile import RaisingRepr
 from .support import DISABLE, KEY, Live, of_type, red

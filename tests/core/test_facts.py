@@ -8,12 +8,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from pytest_soclab.evidence.results import Level
 from pytest_soclab.gateway import facts
 from pytest_soclab.gateway.facts import decision_input, in_scope
 from pytest_soclab.gateway.normal import proposal_of, request_of
 from pytest_soclab.gateway.state import CALL_SECONDS
 from pytest_soclab.policy.model import DecisionInput
-from pytest_soclab.record import Level
 from pytest_soclab.soc.registry import Aim
 from pytest_soclab.soc.servers import registry
 from pytest_soclab.soc.world import Asset, Window

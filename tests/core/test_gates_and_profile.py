@@ -9,8 +9,8 @@ import pytest
 from pytest_soclab.assurance import gates as gates_module
 from pytest_soclab.assurance.gates import gates, known_answer_gate
 from pytest_soclab.assurance.profile import load_profile
-from pytest_soclab.errors import UsageError
-from pytest_soclab.record import GateStatus
+from pytest_soclab.base.errors import UsageError
+from pytest_soclab.evidence.results import GateStatus
 from pytest_soclab.scenario.model import GateName
 
 from .evidence import make_trial

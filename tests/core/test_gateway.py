@@ -6,7 +6,8 @@ import dataclasses
 
 import pytest
 
-from pytest_soclab.errors import PolicyUnavailable
+from pytest_soclab.base.errors import PolicyUnavailable
+from pytest_soclab.evidence.results import Level
 from pytest_soclab.gateway import gateway as gateway_module
 from pytest_soclab.gateway.approvals import (
     Answer,
@@ -22,7 +23,6 @@ from pytest_soclab.gateway.gateway import Gateway
 from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.policy.answer import parse_answer
 from pytest_soclab.policy.model import UNAVAILABLE, Decision, Obligation, PolicyOutcome
-from pytest_soclab.record import Level
 
 from .support import DISABLE, FixedApprover, FixedEngine, allow, deny, of_type, red, types
 

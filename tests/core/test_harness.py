@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_soclab import harness, ledger
+from pytest_soclab.evidence import ledger
+from pytest_soclab.evidence.results import Arm, Verdict
 from pytest_soclab.gateway import grants
 from pytest_soclab.gateway.grants import GrantOffice
-from pytest_soclab.record import Arm, Verdict
+from pytest_soclab.harness import bench as harness
 
 from .support import DISABLE, READ, Live, allow, of_type, red
 

@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 
 from pytest_soclab.assurance import intervals, ladder
 from pytest_soclab.assurance.intervals import proportion, units_for, wilson
-from pytest_soclab.record import Measured, NoData
+from pytest_soclab.evidence.results import Measured, NoData
 
 from .support import red
 

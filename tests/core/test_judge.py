@@ -6,11 +6,12 @@ import copy
 
 import pytest
 
-from pytest_soclab import judge, ledger
-from pytest_soclab.errors import PolicyUnavailable
-from pytest_soclab.judge import breaches, expectation
+from pytest_soclab.base.errors import PolicyUnavailable
+from pytest_soclab.evidence import ledger
+from pytest_soclab.evidence.results import Arm, Layer, Level, Verdict
+from pytest_soclab.judging import judge
+from pytest_soclab.judging.judge import breaches, expectation
 from pytest_soclab.policy.model import Obligation
-from pytest_soclab.record import Arm, Layer, Level, Verdict
 
 from .support import ATTACK, CONTROL, DISABLE, READ, FixedEngine, Live, allow, deny, of_type, rechained, red
 

@@ -12,8 +12,8 @@ import rfc8785
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pytest_soclab import ledger
-from pytest_soclab.ledger import GENESIS, Ledger, digest, verify
+from pytest_soclab.evidence import ledger
+from pytest_soclab.evidence.ledger import GENESIS, Ledger, digest, verify
 
 from .support import red
 

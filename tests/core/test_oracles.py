@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_soclab import oracles
-from pytest_soclab.gateway.leaving import secret_labels
-from pytest_soclab.oracles import Scene, attempts, deeds_of, hits
+from pytest_soclab.judging import oracles
+from pytest_soclab.judging.oracles import Scene, attempts, deeds_of, hits
+from pytest_soclab.leaks.egress import secret_labels
 
 from .hostile import things
 from .support import DISABLE, FixedEngine, allow, deny, of_type, red
@@ -233,7 +233,7 @@ def test_sabotage_of_the_oracles_is_seen(bench, monkeypatch):
         patch.setattr(oracles, "_meets", lambda *_: True)
         red(check_oracle, bench, "change")
     with monkeypatch.context() as patch:
-        patch.setattr(oracles.leaving, "secret_labels", lambda value, secrets: secret_labels(value, {}))
+        patch.setattr(oracles.egress, "secret_labels", lambda value, secrets: secret_labels(value, {}))
         red(check_oracle, bench, "a secret")
     real = oracles.deeds_of
     with monkeypatch.context() as patch:

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_soclab import ledger
-from pytest_soclab.agents.protocol import Claim, Finding
+from pytest_soclab.evidence import ledger
+from pytest_soclab.evidence.results import Verdict
+from pytest_soclab.fronts.protocol import Claim, Finding
 from pytest_soclab.gateway import normal
 from pytest_soclab.gateway.normal import request_from, request_of
 from pytest_soclab.policy.model import DecisionInput
-from pytest_soclab.record import Verdict
 
 from .hostile import ANYTHING, ARGUMENTS, CITES, NUMBERS, LyingText, RaisingRepr, Turncoat, deep, things
 from .support import DISABLE, FixedEngine, Live, allow, examples, of_type, red

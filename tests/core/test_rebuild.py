@@ -6,13 +6,14 @@ import json
 
 import pytest
 
-from pytest_soclab import artifacts, rebuild
-from pytest_soclab.artifacts import Artifacts, TranscriptFolder
-from pytest_soclab.assemble import Facts, results_of
-from pytest_soclab.clock import wall_time
-from pytest_soclab.errors import ArtifactError
-from pytest_soclab.judge import deliveries
-from pytest_soclab.record import Level, Timing
+from pytest_soclab.assurance.assemble import Facts, results_of
+from pytest_soclab.audit import rebuild
+from pytest_soclab.base.clock import wall_time
+from pytest_soclab.base.errors import ArtifactError
+from pytest_soclab.evidence import store
+from pytest_soclab.evidence.results import Level, Timing
+from pytest_soclab.evidence.store import Artifacts, TranscriptFolder
+from pytest_soclab.judging.judge import deliveries
 
 from .evidence import DIGEST, PROFILE, make_trial
 from .support import ATTACK, CONTROL, red
@@ -39,7 +40,7 @@ def folder(bench, tmp_path):
         out.append(trial.model_dump(mode="json"), "".join(f"{json.dumps(event)}\n" for event in events))
         trials[trial.id] = trial
     facts = Facts("protected", Level.L4, ("pytest",), trials, corpus=2, selected=2)
-    out.write(artifacts.RESULTS, artifacts.results_text(results_of(facts, PROFILE, DIGEST, TIMING)))
+    out.write(store.RESULTS, store.results_text(results_of(facts, PROFILE, DIGEST, TIMING)))
     assert not out.trouble
     return tmp_path / "session"
 
@@ -56,7 +57,7 @@ def faults(folder):
 
 
 def transcript(folder, number=1):
-    return folder / artifacts.TRANSCRIPTS / f"trial-{number}.jsonl"
+    return folder / store.TRANSCRIPTS / f"trial-{number}.jsonl"
 
 
 def lines(path):
@@ -127,13 +128,13 @@ def check_change(folder, case):
 
 
 def test_a_stray_transcript_is_found(folder):
-    (folder / artifacts.TRANSCRIPTS / "extra.jsonl").write_text("{}\n")
+    (folder / store.TRANSCRIPTS / "extra.jsonl").write_text("{}\n")
     (fault,) = faults(folder)
     assert fault.endswith("extra.jsonl: a transcript that the results do not name")
 
 
 def results(folder, change):
-    path = folder / artifacts.RESULTS
+    path = folder / store.RESULTS
     document = json.loads(path.read_text(encoding="utf-8"))
     change(document)
     path.write_text(json.dumps(document), encoding="utf-8")
@@ -162,20 +163,20 @@ def test_edited_results_are_found(folder, case):
 def test_edited_results_are_found_even_where_the_log_was_edited_too(folder):
     """A verdict that was changed in both places no longer fits the rates."""
     results(folder, lambda d: d["trials"][1].update(verdict="blocked"))
-    path = folder / artifacts.TRIALS
+    path = folder / store.TRIALS
     path.write_text(path.read_text(encoding="utf-8").replace('"served"', '"blocked"'), encoding="utf-8")
     assert any("the rates are not those of its trials" in fault for fault in faults(folder))
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "\x00", '{"format": "soclab-results/2"}'])
 def test_results_that_are_none_are_an_error_with_their_place(folder, text):
-    (folder / artifacts.RESULTS).write_text(text)
+    (folder / store.RESULTS).write_text(text)
     with pytest.raises(ArtifactError, match=r"results\.json"):
         rebuild.verify(folder)
 
 
 def test_binary_results_are_an_error(folder):
-    (folder / artifacts.RESULTS).write_bytes(b"\xff\xfe\x80")
+    (folder / store.RESULTS).write_bytes(b"\xff\xfe\x80")
     with pytest.raises(ArtifactError, match=r"results\.json"):
         rebuild.verify(folder)
 
@@ -200,15 +201,15 @@ LOG = {
 @pytest.mark.parametrize("case", LOG)
 def test_a_changed_log_of_trials_is_found(folder, case):
     change, words = LOG[case]
-    path = folder / artifacts.TRIALS
+    path = folder / store.TRIALS
     path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
     assert any(words in fault for fault in faults(folder))
 
 
 def test_a_binary_or_missing_log_is_found(folder):
-    (folder / artifacts.TRIALS).write_bytes(b"\xff\xfe\x00\n")
+    (folder / store.TRIALS).write_bytes(b"\xff\xfe\x00\n")
     assert any("found no trial record" in fault for fault in faults(folder))
-    (folder / artifacts.TRIALS).unlink()
+    (folder / store.TRIALS).unlink()
     assert len(faults(folder)) == 2
 
 

@@ -7,9 +7,10 @@ import dataclasses
 import pytest
 from pydantic import TypeAdapter
 
-from pytest_soclab import judge, witness
-from pytest_soclab.oracles import Oracle
-from pytest_soclab.record import Level
+from pytest_soclab.evidence.results import Level
+from pytest_soclab.judging import judge
+from pytest_soclab.judging.oracles import Oracle
+from pytest_soclab.trials import witness
 
 from .support import CONTROL, DISABLE, READ, red
 

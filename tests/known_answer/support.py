@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_soclab.cli import main
+from pytest_soclab.cli.main import main
 from pytest_soclab.known_answer.key_score import KeyScore, read_key_score
 
 CASES = Path(__file__).parent / "cases"

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pytest_soclab.errors import KnownAnswerError
+from pytest_soclab.base.errors import KnownAnswerError
 from pytest_soclab.known_answer.blind import read_blind
 from pytest_soclab.known_answer.calibration import read_calibration
 from pytest_soclab.known_answer.verdicts import word

@@ -262,7 +262,7 @@ class Full(io.TextIOWrapper):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 sys.stdout = Full(sys.stdout.buffer)
-from pytest_soclab.cli import main
+from pytest_soclab.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -284,7 +284,7 @@ def test_a_full_disk_is_one_line():
     ("name", "absent"), [("gate-runs", "scipy pydantic pytest jinja2"), ("intel-off", "scipy pytest")]
 )
 def test_a_command_imports_only_what_it_needs(name, absent):
-    code = "import sys; from pytest_soclab.cli import main; main(sys.argv[1:]); print(*sys.modules)"
+    code = "import sys; from pytest_soclab.cli.main import main; main(sys.argv[1:]); print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code, *COMMANDS[name]], cwd=CASES, capture_output=True, text=True, check=False
     )

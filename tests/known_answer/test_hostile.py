@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_soclab.errors import KnownAnswerError
+from pytest_soclab.base.errors import KnownAnswerError
 from pytest_soclab.known_answer.blind import read_blind
 from pytest_soclab.known_answer.calibration import read_calibration
 from pytest_soclab.known_answer.inline import inline_text

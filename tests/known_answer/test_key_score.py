@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_soclab.errors import KnownAnswerError
+from pytest_soclab.base.errors import KnownAnswerError
 from pytest_soclab.known_answer import blocks
 from pytest_soclab.known_answer.keys import item_key, technique_of
 

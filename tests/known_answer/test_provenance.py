@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pytest_soclab.errors import KnownAnswerError
+from pytest_soclab.base.errors import KnownAnswerError
 from pytest_soclab.known_answer.provenance import arm_tag, read_provenance, tag
 from pytest_soclab.known_answer.report_text import evidence_ids, fragments
 from pytest_soclab.known_answer.sources import Sources

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from pytest_soclab.errors import KnownAnswerError
+from pytest_soclab.base.errors import KnownAnswerError
 
 from .support import CASES, DOCUMENTED, read, run_path, score, soclab, table, words, write
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_soclab.assurance.odds import arm_finds, at_least_one, reported_dropped
-from pytest_soclab.errors import KnownAnswerError
+from pytest_soclab.base.errors import KnownAnswerError
 from pytest_soclab.known_answer import statistic
 from pytest_soclab.known_answer.statistic import (
     Outcome,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import pytest_soclab
-from pytest_soclab import resources
+from pytest_soclab.base import resources
 
 # pytester forgets what an in-process run imported; loaded here, every run sees the same modules.
 for _name in ("opa_client.opa", "scipy.special", "jwt", "regopy"):

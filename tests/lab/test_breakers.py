@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from pytest_soclab import rebuild
-from pytest_soclab.agents import conduct
-from pytest_soclab.errors import ArtifactError
+from pytest_soclab.audit import rebuild
+from pytest_soclab.base.errors import ArtifactError
+from pytest_soclab.fronts import in_process
 
 from .conftest import Corpus
 
@@ -223,7 +223,7 @@ def test_an_agent_is_the_one_that_the_session_asked_first(corpus: Corpus) -> Non
 
 
 def test_an_agent_that_never_ends_costs_bounded_memory(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conduct, "MOST_CALLS", 100)
+    monkeypatch.setattr(in_process, "MOST_CALLS", 100)
     live(corpus, f"while True: {READS}")
     corpus.run("scenarios/attacks", "-k", "plain")
     (trial,) = corpus.results()["trials"]

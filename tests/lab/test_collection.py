@@ -6,8 +6,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from pytest_soclab import collection
-from pytest_soclab.collection import running
+from pytest_soclab.session import items
+from pytest_soclab.session.items import running
 
 from .conftest import ATTACK, CONTROL, Corpus
 
@@ -199,5 +199,5 @@ def test_the_fixtures_belong_to_scenario_items(corpus: Corpus) -> None:
 
 def test_the_innermost_item_is_the_one_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     outer, inner = object(), object()
-    monkeypatch.setattr(collection, "_RUNNING", [outer, inner])
+    monkeypatch.setattr(items, "_RUNNING", [outer, inner])
     assert running() is inner

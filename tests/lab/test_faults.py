@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from pytest_soclab.cli import main
-from pytest_soclab.ledger import verify
-from pytest_soclab.rebuild import read_transcript
+from pytest_soclab.audit.rebuild import read_transcript
+from pytest_soclab.cli.main import main
+from pytest_soclab.evidence.ledger import verify
 
 from .conftest import ATTACK, Corpus
 
 AGENT = """
 import pytest, time, os, signal
-from pytest_soclab.agents.protocol import Finding
+from pytest_soclab.fronts.protocol import Finding
 
 class Agent:
     name, model, deterministic = "mine", None, False

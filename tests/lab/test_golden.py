@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pytest_soclab.record import Results
+from pytest_soclab.evidence.results import Results
 
 from .conftest import ATTACK, Corpus
 

@@ -10,8 +10,8 @@ from typing import Literal
 import pytest
 from pydantic import TypeAdapter
 
-from pytest_soclab.harness import Bench, Step
-from pytest_soclab.oracles import Oracle
+from pytest_soclab.harness.bench import Bench, Step
+from pytest_soclab.judging.oracles import Oracle
 from pytest_soclab.soc.registry import Arguments, Outcome, Tool
 
 

@@ -79,7 +79,7 @@ def test_an_empty_session_imports_nothing_heavy(plain):
 def test_a_scenario_does_import_the_lab(plain):
     (plain / "ATK-001.yaml").write_text("id: ATK-001\n")
     modules = imported(plain, "--collect-only", status=1)
-    assert {"pytest_soclab.session", "pydantic", "ruamel.yaml"} <= modules
+    assert {"pytest_soclab.session.lifecycle", "pydantic", "ruamel.yaml"} <= modules
 
 
 def test_reading_a_scenario_needs_no_engine_no_statistics_and_no_known_answers(plain):

@@ -6,7 +6,7 @@ from .conftest import ATTACK, Corpus
 
 HEAD = """
 import pytest
-from pytest_soclab.agents.protocol import Claim, Finding
+from pytest_soclab.fronts.protocol import Claim, Finding
 
 class Mine:
     name, model, deterministic = "mine", "model-x", True

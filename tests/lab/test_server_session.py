@@ -16,7 +16,7 @@ from .conftest import Corpus
 SABOTEUR = """
 import os, signal, urllib.request
 import pytest
-from pytest_soclab.agents.scripted import Obey
+from pytest_soclab.fronts.scripted import Obey
 
 DONE = []
 

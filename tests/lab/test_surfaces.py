@@ -8,8 +8,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from pytest_soclab import artifacts, resources
-from pytest_soclab.cli import main
+from pytest_soclab.base import resources
+from pytest_soclab.cli.main import main
+from pytest_soclab.evidence import store
 from pytest_soclab.report import html
 
 from .conftest import ATTACK, Corpus
@@ -255,6 +256,6 @@ def test_a_megabyte_of_payload_is_carried_and_cut_where_it_is_shown(corpus: Corp
 
 def test_repetitions_are_shown_as_if_each_were_read(corpus: Corpus) -> None:
     corpus.run("--soclab-repeat=3")
-    results = artifacts.load_results(corpus.artifacts)
-    each = html.render(results, artifacts.TranscriptFolder(corpus.artifacts))
+    results = store.load_results(corpus.artifacts)
+    each = html.render(results, store.TranscriptFolder(corpus.artifacts))
     assert (corpus.artifacts / "report.html").read_text() == each

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_soclab import resources
+from pytest_soclab.base import resources
 from pytest_soclab.policy.embedded import EmbeddedEngine
 from pytest_soclab.policy.load import load_policy
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_soclab.errors import PolicyUnavailable
+from pytest_soclab.base.errors import PolicyUnavailable
 from pytest_soclab.policy.answer import parse_answer
 from pytest_soclab.policy.model import Decision, Obligation, PolicyOutcome
 

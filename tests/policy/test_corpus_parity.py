@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_soclab import rebuild
+from pytest_soclab.audit import rebuild
 from pytest_soclab.policy.process import start_opa
 from pytest_soclab.policy.server import ServerEngine
 

@@ -7,7 +7,7 @@ import copy
 import pytest
 from policy_inputs import ALONE, call, put, stream
 
-from pytest_soclab.errors import PolicyError, PolicyUnavailable
+from pytest_soclab.base.errors import PolicyError, PolicyUnavailable
 from pytest_soclab.policy import embedded as module
 from pytest_soclab.policy.embedded import EmbeddedEngine, works
 from pytest_soclab.policy.load import load_policy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from policy_inputs import ALONE
 
-from pytest_soclab.errors import PolicyError
+from pytest_soclab.base.errors import PolicyError
 from pytest_soclab.policy.load import load_policy
 from pytest_soclab.policy.rego_text import without_rule
 

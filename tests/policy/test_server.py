@@ -17,7 +17,7 @@ from urllib.request import Request, urlopen
 import pytest
 from policy_inputs import ALONE, call, stream
 
-from pytest_soclab.errors import PolicyError, PolicyUnavailable, UsageError
+from pytest_soclab.base.errors import PolicyError, PolicyUnavailable, UsageError
 from pytest_soclab.policy import process as process_module
 from pytest_soclab.policy import server as server_module
 from pytest_soclab.policy.load import load_policy

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pytest_soclab.ledger import Event, Ledger
-from pytest_soclab.record import (
+from pytest_soclab.evidence.ledger import Event, Ledger
+from pytest_soclab.evidence.results import (
     AgentInfo,
     Arm,
     ArmResult,

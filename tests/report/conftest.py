@@ -83,7 +83,7 @@ def clean() -> Any:
 @pytest.fixture(scope="session")
 def red() -> Any:
     """Compare mode with every kind of trouble and a known-answer section."""
-    from pytest_soclab.record import Arm, Level
+    from pytest_soclab.evidence.results import Arm, Level
 
     return build.results(
         build.reddened(build.trials_of(arms=(Arm.BASELINE, Arm.PROTECTED))),

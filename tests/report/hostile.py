@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from pytest_soclab.ledger import Event
+from pytest_soclab.evidence.ledger import Event
 
 TEXTS = {
     "script": "<script>window.pwned=1</script>",

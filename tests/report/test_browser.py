@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from pytest_soclab.record import Results
+from pytest_soclab.evidence.results import Results
 from pytest_soclab.report import html
 
 from . import build, hostile

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 from ruamel.yaml import YAML
 
-from pytest_soclab import cli
+import pytest_soclab.cli.main as cli
 
 from . import schemas
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 
-from pytest_soclab.record import Results
+from pytest_soclab.evidence.results import Results
 from pytest_soclab.report import junit, sarif
 
 from . import build, hostile, sarif_subset, schemas

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_soclab.record import Layer, Level, Results, Verdict
+from pytest_soclab.evidence.results import Layer, Level, Results, Verdict
 from pytest_soclab.report import compare
 
 from . import build, hostile

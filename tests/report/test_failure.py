@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_soclab.record import Layer, Trial, Verdict
+from pytest_soclab.evidence.results import Layer, Trial, Verdict
 from pytest_soclab.report import failure
 
 from . import build

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
-from pytest_soclab.ledger import Event
-from pytest_soclab.record import Arm, Layer, Level, Results, Verdict
+from pytest_soclab.evidence.ledger import Event
+from pytest_soclab.evidence.results import Arm, Layer, Level, Results, Verdict
 from pytest_soclab.report import html, sarif
 
 from . import build, hostile

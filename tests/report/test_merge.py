@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pytest_soclab.errors import UsageError
-from pytest_soclab.record import Level, Results
-from pytest_soclab.report import merge
+from pytest_soclab.audit import merge
+from pytest_soclab.base.errors import UsageError
+from pytest_soclab.evidence.results import Level, Results
 
 from . import build
 

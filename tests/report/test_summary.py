@@ -7,7 +7,7 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from pytest_soclab.record import Arm, Level, Results
+from pytest_soclab.evidence.results import Arm, Level, Results
 from pytest_soclab.report import summary
 
 from . import build, hostile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_soclab.record import Arm, Results
+from pytest_soclab.evidence.results import Arm, Results
 from pytest_soclab.report import terminal
 
 from . import build, hostile

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_soclab.ledger import Event
-from pytest_soclab.record import Arm
+from pytest_soclab.evidence.ledger import Event
+from pytest_soclab.evidence.results import Arm
 from pytest_soclab.report import steps_html, timeline
 
 from . import build

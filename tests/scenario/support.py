@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-from pytest_soclab.errors import ScenarioError
-from pytest_soclab.lab import Lab
+from pytest_soclab.base.errors import ScenarioError
+from pytest_soclab.base.settings import Settings
 from pytest_soclab.scenario.load import load_incident, load_scenario
-from pytest_soclab.settings import Settings
+from pytest_soclab.trials.lab import Lab
 
 BAD = Path(__file__).parent / "bad"
 

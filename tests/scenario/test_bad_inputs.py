@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pytest_soclab.scenario import yaml_core, yaml_source
+from pytest_soclab.reading import yaml_core, yaml_source
 from pytest_soclab.scenario.load import load_incident, load_scenario
 
 from .support import ATTACK, BAD, CONTROL, faults, file_name, lab, load_text

@@ -53,7 +53,7 @@ def run(command: str, folder: Path) -> str:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """An empty folder where `soclab` and `pytest` are those of this Python."""
-    for name, module in (("soclab", "pytest_soclab.cli"), ("pytest", "pytest")):
+    for name, module in (("soclab", "pytest_soclab.cli.main"), ("pytest", "pytest")):
         script = tmp_path / ".bin" / name
         script.parent.mkdir(exist_ok=True)
         script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n')

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_soclab.errors import Fault, ScenarioError, SoclabError, UsageError, nearest, printable, quote
+from pytest_soclab.base.errors import Fault, ScenarioError, SoclabError, UsageError, nearest, printable, quote
 
 HOSTILE = {
     "\x1b[31mred": "\\x1b[31mred",

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from pytest_soclab import resources
-from pytest_soclab.agents.scripted import ScriptStep
-from pytest_soclab.gateway.leaving import texts
-from pytest_soclab.harness_steps import ExpireGrant, ReplayGrant, SwapAfterGrant
-from pytest_soclab.record import Kind
+from pytest_soclab.base import resources
+from pytest_soclab.evidence.results import Kind
+from pytest_soclab.fronts.scripted import ScriptStep
+from pytest_soclab.harness.steps import ExpireGrant, ReplayGrant, SwapAfterGrant
+from pytest_soclab.leaks.egress import texts
 from pytest_soclab.scenario.load import LoadedScenario, load_scenario
 from pytest_soclab.soc.registry import Effect
 from pytest_soclab.soc.servers import registry
-from pytest_soclab.trial import Unit
+from pytest_soclab.trials.trial import Unit
 
 from .support import lab
 

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_soclab import commands, resources
-from pytest_soclab.cli import main
-from pytest_soclab.commands import LintOptions, lint
-from pytest_soclab.lab import Lab
-from pytest_soclab.settings import Settings
+from pytest_soclab.base import resources
+from pytest_soclab.base.settings import Settings
+from pytest_soclab.cli import authoring
+from pytest_soclab.cli.authoring import LintOptions, lint
+from pytest_soclab.cli.main import main
 from pytest_soclab.soc.registry import Effect, Registry
+from pytest_soclab.trials.lab import Lab
 
 from .support import ATTACK, CONTROL
 
@@ -211,7 +212,7 @@ def test_a_payload_that_only_an_acting_tool_hands_out_reaches_nobody(
     lab = Lab(Settings())
     search = replace(lab.registry.tools["siem.search"], effect=Effect.REVERSIBLE)
     lab.registry = Registry.of([*(tool for name, tool in lab.registry.tools.items() if name != search.name), search])
-    monkeypatch.setattr(commands, "Lab", lambda settings: lab)
+    monkeypatch.setattr(authoring, "Lab", lambda settings: lab)
     _, lines = home.lint("scenarios/attacks")
     assert "variants.plain: found a variant that cannot prove itself: no reading step of the script is" in lines[0]
 

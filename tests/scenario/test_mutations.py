@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from pytest_soclab.errors import Fault, ScenarioError
+from pytest_soclab.base.errors import Fault, ScenarioError
 from pytest_soclab.scenario.load import load_incident, load_scenario
 
 from .support import ATTACK, BAD, CONTROL, lab

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_soclab.cli import main
+from pytest_soclab.cli.main import main
 from pytest_soclab.scenario.scaffold import BLANKS, MARK, scaffold
 
 FILL = {

@@ -9,10 +9,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from pytest_soclab import commands, resources
-from pytest_soclab.cli import main
-from pytest_soclab.errors import ScenarioError
-from pytest_soclab.scenario.yaml_source import read
+from pytest_soclab.base import resources
+from pytest_soclab.base.errors import ScenarioError
+from pytest_soclab.cli import authoring
+from pytest_soclab.cli.main import main
+from pytest_soclab.reading.yaml_source import read
 
 from .support import BAD, lab
 from .test_bad_inputs import file_name
@@ -29,7 +30,7 @@ SEMANTIC = {
 
 
 def validator(name: str) -> Any:
-    schema = json.loads(commands.schema(name).text)
+    schema = json.loads(authoring.schema(name).text)
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
 
@@ -38,7 +39,7 @@ def plain(path: Path) -> Any:
     return read(path, limit=1 << 30).value
 
 
-@pytest.mark.parametrize("name", list(commands.SCHEMAS))
+@pytest.mark.parametrize("name", list(authoring.SCHEMAS))
 def test_each_schema_is_one(name: str) -> None:
     validator(name)
 
@@ -66,7 +67,7 @@ def test_bad_inputs_of_shape_are_refused() -> None:
 
 
 def test_the_closed_sets_are_typed() -> None:
-    schema = json.loads(commands.schema("scenario").text)
+    schema = json.loads(authoring.schema("scenario").text)
     wanted = schema["properties"]["attack_succeeds_when"]
     assert set(wanted["properties"]) == set(lab().oracles)
     assert wanted["additionalProperties"] is False

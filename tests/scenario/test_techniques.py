@@ -9,10 +9,10 @@ import sys
 
 import pytest
 
-from pytest_soclab import resources
+from pytest_soclab.base import resources
+from pytest_soclab.reading.yaml_source import read
 from pytest_soclab.scenario import techniques
 from pytest_soclab.scenario.model import ATLAS_PATTERN, OWASP_PATTERN
-from pytest_soclab.scenario.yaml_source import read
 
 from .support import ATTACK
 

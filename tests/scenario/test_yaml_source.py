@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_soclab.errors import ScenarioError
-from pytest_soclab.scenario import yaml_source
-from pytest_soclab.scenario.yaml_source import dotted, load_plain, parse
+from pytest_soclab.base.errors import ScenarioError
+from pytest_soclab.reading import yaml_source
+from pytest_soclab.reading.yaml_source import dotted, load_plain, parse
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from pytest_soclab.errors import ScenarioError
+from pytest_soclab.base.errors import ScenarioError
 from pytest_soclab.soc.build import build_world, check_tables, prepare
 from pytest_soclab.soc.servers import registry, servers, tables
 

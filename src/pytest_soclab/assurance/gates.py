@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from pytest_soclab.record import Gate, GateStatus, Kind, Trial, Verdict
+from pytest_soclab.evidence.results import Gate, GateStatus, Kind, Trial, Verdict
 
 WITNESSES = "scenario_witnesses"
 KNOWN_ANSWER = "known_answer"

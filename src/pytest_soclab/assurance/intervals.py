@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from math import sqrt
 
-from pytest_soclab.record import Measured, NoData, Proportion
+from pytest_soclab.evidence.results import Measured, NoData, Proportion
 
 CONFIDENCE = 0.95
 

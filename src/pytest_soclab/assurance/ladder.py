@@ -12,7 +12,7 @@ from typing import Literal
 from pytest_soclab.assurance.intervals import units_for
 from pytest_soclab.assurance.profile import Profile, Rung
 from pytest_soclab.assurance.units import ASSESSED, UnitOutcome, collapse, rates
-from pytest_soclab.record import (
+from pytest_soclab.evidence.results import (
     Gate,
     GateStatus,
     Kind,

@@ -8,12 +8,12 @@ from typing import Annotated, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from pytest_soclab import resources
-from pytest_soclab.errors import Fault, ScenarioError, UsageError
-from pytest_soclab.record import Level, Tier
-from pytest_soclab.scenario.faults import faults_of
+from pytest_soclab.base import resources
+from pytest_soclab.base.errors import Fault, ScenarioError, UsageError
+from pytest_soclab.evidence.results import Level, Tier
+from pytest_soclab.reading.faults import faults_of
+from pytest_soclab.reading.yaml_source import Document, read
 from pytest_soclab.scenario.model import GateName
-from pytest_soclab.scenario.yaml_source import Document, read
 
 Fraction = Annotated[float, Field(ge=0, le=1, strict=True)]
 

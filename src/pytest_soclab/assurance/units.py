@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from pytest_soclab.assurance.intervals import proportion
-from pytest_soclab.record import (
+from pytest_soclab.evidence.results import (
     Kind,
     MeasuredRate,
     NoDataRate,

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from pytest_soclab.gateway import leaving
 from pytest_soclab.gateway.normal import schema_faults, shape_faults
 from pytest_soclab.gateway.state import Proposal, TrialState
+from pytest_soclab.leaks import egress
 from pytest_soclab.soc.registry import Aim, Authority, Effect, Tool
 from pytest_soclab.soc.world import Asset, Charter, World
 
@@ -153,8 +153,8 @@ def _leaving_in(proposal: Proposal, tool: Tool | None, aims: Iterable[Aim], char
     inside = bool(recipients) and all(_internal(recipient, charter) for recipient in recipients)
     return {
         "outside": bool(tool and tool.outside) and not inside,
-        "secrets": leaving.secret_labels(kept, charter.secrets) if kept else [],
-        "internal_names": leaving.names_in(text, charter.internal_names) if text else [],
+        "secrets": egress.secret_labels(kept, charter.secrets) if kept else [],
+        "internal_names": egress.names_in(text, charter.internal_names) if text else [],
         "recipients": recipients,
         "allowed_recipients": list(charter.allowed_recipients),
     }

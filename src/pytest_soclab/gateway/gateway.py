@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from pytest_soclab.clock import monotonic
-from pytest_soclab.errors import PolicyUnavailable
+from pytest_soclab.base.clock import monotonic
+from pytest_soclab.base.errors import PolicyUnavailable
 from pytest_soclab.gateway.approvals import Answer, ApprovalRequest, Approver
 from pytest_soclab.gateway.executor import Executor, Refusal
 from pytest_soclab.gateway.facts import decision_input
 from pytest_soclab.gateway.grants import GrantOffice
-from pytest_soclab.gateway.leaving import redact
 from pytest_soclab.gateway.normal import Request, proposal_of, request_of, said
 from pytest_soclab.gateway.state import Proposal, ToolResult, TrialState
+from pytest_soclab.leaks.egress import redact
 from pytest_soclab.policy.model import UNAVAILABLE, Decision, Engine, Obligation, PolicyOutcome
 from pytest_soclab.soc.registry import Authority, Effect, Outcome
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import jwt
 
+from pytest_soclab.evidence.ledger import digest
 from pytest_soclab.gateway.state import Proposal
-from pytest_soclab.ledger import digest
 
 LIFETIME = 300  # simulated seconds
 _ALGORITHM = "HS256"

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pytest_soclab.clock import TrialClock
-from pytest_soclab.ledger import Event, Ledger
+from pytest_soclab.base.clock import TrialClock
+from pytest_soclab.evidence.ledger import Event, Ledger
 from pytest_soclab.soc.registry import Outcome, Registry
 from pytest_soclab.soc.world import World
 

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from pytest_soclab.errors import nearest, quote
+from pytest_soclab.base.errors import nearest, quote
 from pytest_soclab.known_answer.files import decode, read_bytes, read_json, refuse, shown, text_field
 from pytest_soclab.known_answer.inline import inline_text
 from pytest_soclab.known_answer.keys import BEYOND_HUMAN, item_key

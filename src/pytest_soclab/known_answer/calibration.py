@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_soclab.errors import quote
+from pytest_soclab.base.errors import quote
 from pytest_soclab.known_answer.files import read_json, refuse, shown, text_field
 from pytest_soclab.known_answer.inline import inline_text
 from pytest_soclab.known_answer.keys import item_key

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-from pytest_soclab.errors import Fault, KnownAnswerError, quote
+from pytest_soclab.base.errors import Fault, KnownAnswerError, quote
 
 LARGEST = 50 * 1024 * 1024
 """The largest file that is read, in bytes."""

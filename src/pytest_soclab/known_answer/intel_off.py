@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_soclab.errors import nearest, printable, quote
+from pytest_soclab.base.errors import nearest, printable, quote
 from pytest_soclab.known_answer.files import refuse
 from pytest_soclab.known_answer.settings import Settings, build, read_settings
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from pytest_soclab.errors import quote
+from pytest_soclab.base.errors import quote
 from pytest_soclab.known_answer.blocks import Prose, Table
 from pytest_soclab.known_answer.files import refuse
 from pytest_soclab.known_answer.inline import inline_text

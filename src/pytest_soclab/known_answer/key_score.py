@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from pytest_soclab.errors import Fault, KnownAnswerError, quote
+from pytest_soclab.base.errors import Fault, KnownAnswerError, quote
 from pytest_soclab.known_answer import statements
 from pytest_soclab.known_answer.blocks import Heading, Numbered, Prose, Table, newlines, read_blocks, references
 from pytest_soclab.known_answer.files import read_bytes, refuse

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_soclab.errors import quote
+from pytest_soclab.base.errors import quote
 from pytest_soclab.known_answer.files import read_json, refuse, shown, text_field
 from pytest_soclab.known_answer.inline import without_comments
 from pytest_soclab.known_answer.key_score import ItemRow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from pytest_soclab.errors import printable
+from pytest_soclab.base.errors import printable
 from pytest_soclab.known_answer.arms import Arm
 from pytest_soclab.known_answer.provenance import BY_ANALYSIS, LOOKUP, MIXED, TAGS, counts
 from pytest_soclab.known_answer.results import GateResult, ScoreResult, beyond_sentence, item_sentence

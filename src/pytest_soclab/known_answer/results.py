@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pytest_soclab.errors import printable
+from pytest_soclab.base.errors import printable
 from pytest_soclab.known_answer.arms import Arm, reaching
 from pytest_soclab.known_answer.provenance import BY_ANALYSIS, LOOKUP, counts
 from pytest_soclab.known_answer.run import Provenance, ScoredRun

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_soclab.errors import Fault, KnownAnswerError
+from pytest_soclab.base.errors import Fault, KnownAnswerError
 from pytest_soclab.known_answer.arms import Arm, build_arm
 from pytest_soclab.known_answer.results import GateResult, ScoreResult
 from pytest_soclab.known_answer.sources import Sources

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from pytest_soclab.errors import Fault, KnownAnswerError, quote
+from pytest_soclab.base.errors import Fault, KnownAnswerError, quote
 from pytest_soclab.known_answer.files import read_json, refuse, shown
 from pytest_soclab.known_answer.kinds import declared, default_settings, is_lookup
 from pytest_soclab.known_answer.provenance import Declared, builtin_kind

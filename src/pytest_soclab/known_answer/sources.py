@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from pytest_soclab.errors import Fault, KnownAnswerError
+from pytest_soclab.base.errors import Fault, KnownAnswerError
 from pytest_soclab.known_answer.blind import PREFIX, BlindSheet, read_blind
 from pytest_soclab.known_answer.calibration import read_calibration
 from pytest_soclab.known_answer.files import refuse

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from pytest_soclab.errors import Fault, KnownAnswerError
+from pytest_soclab.base.errors import Fault, KnownAnswerError
 from pytest_soclab.known_answer.verdicts import RANK, Verdict, word
 
 

@@ -1,1 +1,1 @@
-"""The policy: its input and output, how a directory of Rego is read, and the two engines that decide."""
+"""From input to decision: how a directory of Rego is read, and the engines; no call is executed here."""

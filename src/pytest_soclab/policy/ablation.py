@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_soclab.errors import PolicyUnavailable
+from pytest_soclab.base.errors import PolicyUnavailable
 from pytest_soclab.policy.embedded import EmbeddedEngine
 from pytest_soclab.policy.load import source_of
 from pytest_soclab.policy.model import UNAVAILABLE, Decision, Engine, Obligation, PolicyOutcome, PolicySource

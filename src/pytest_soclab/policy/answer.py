@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_soclab.errors import PolicyUnavailable, nearest, quote
+from pytest_soclab.base.errors import PolicyUnavailable, nearest, quote
 from pytest_soclab.policy.model import Decision, Obligation, PolicyOutcome
 
 _KEYS = {"outcome", "reasons", "obligations"}

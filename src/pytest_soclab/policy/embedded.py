@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any, Literal
 
-from pytest_soclab.clock import monotonic
-from pytest_soclab.errors import Fault, PolicyError, PolicyUnavailable, quote
+from pytest_soclab.base.clock import monotonic
+from pytest_soclab.base.errors import Fault, PolicyError, PolicyUnavailable, quote
 from pytest_soclab.policy.answer import parse_answer
 from pytest_soclab.policy.load import MAX_INTEGER, parse_modules
 from pytest_soclab.policy.model import ENTRYPOINT, Decision, PolicySource

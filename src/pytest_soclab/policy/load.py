@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_soclab.errors import Fault, PolicyError, ScenarioError, quote
-from pytest_soclab.ledger import digest
+from pytest_soclab.base.errors import Fault, PolicyError, ScenarioError, quote
+from pytest_soclab.evidence.ledger import digest
 from pytest_soclab.policy.model import PACKAGE, PolicySource, Rule
 from pytest_soclab.policy.rego_text import Module, deny_rules, parse
-from pytest_soclab.scenario.yaml_source import load_plain
+from pytest_soclab.reading.yaml_source import load_plain
 
 MAX_BYTES = 1_048_576
 MAX_INTEGER = 2**53

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from pytest_soclab.clock import monotonic, sleep
-from pytest_soclab.errors import UsageError, quote
+from pytest_soclab.base.clock import monotonic, sleep
+from pytest_soclab.base.errors import UsageError, quote
 
 READY = 10.0
 """Seconds in which a started server must be ready."""

@@ -16,8 +16,8 @@ from typing import Any, Literal, TypeVar, cast
 from urllib.parse import quote as percent
 from urllib.parse import urlsplit
 
-from pytest_soclab.clock import monotonic
-from pytest_soclab.errors import Fault, PolicyError, PolicyUnavailable, UsageError, quote
+from pytest_soclab.base.clock import monotonic
+from pytest_soclab.base.errors import Fault, PolicyError, PolicyUnavailable, UsageError, quote
 from pytest_soclab.policy.answer import parse_answer
 from pytest_soclab.policy.model import Decision, PolicySource
 from pytest_soclab.policy.upload import PREFIX, SESSION, Upload, uploads

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from pytest_soclab.errors import Fault, PolicyError
+from pytest_soclab.base.errors import Fault, PolicyError
 from pytest_soclab.policy.load import parse_modules
 from pytest_soclab.policy.model import PACKAGE, PolicySource
 from pytest_soclab.policy.rego_text import Module, Statement

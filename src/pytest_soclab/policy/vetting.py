@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_soclab.errors import Fault, nearest, quote
+from pytest_soclab.base.errors import Fault, nearest, quote
 from pytest_soclab.policy.probes import PROBES
 from pytest_soclab.policy.rego_text import Module, Statement, Token
 

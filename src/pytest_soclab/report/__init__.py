@@ -1,0 +1,1 @@
+"""Results to text, as pure functions: HTML, summary, terminal, JUnit, SARIF; nothing here counts or decides."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_soclab.errors import printable
-from pytest_soclab.record import GateStatus, Level, Rate, Rates, Results, Trial
+from pytest_soclab.base.errors import printable
+from pytest_soclab.evidence.results import GateStatus, Level, Rate, Rates, Results, Trial
 from pytest_soclab.report import words
 
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_soclab.errors import printable
-from pytest_soclab.ledger import Event
-from pytest_soclab.record import Layer, Trial, Verdict
+from pytest_soclab.base.errors import printable
+from pytest_soclab.evidence.ledger import Event
+from pytest_soclab.evidence.results import Layer, Trial, Verdict
 from pytest_soclab.report import timeline
 
 _SHOWN = 200  # characters of a call's arguments, and of each text of an event, that the terminal shows

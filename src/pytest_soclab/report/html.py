@@ -12,11 +12,11 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from pytest_soclab import resources
-from pytest_soclab.clock import rfc3339
-from pytest_soclab.errors import printable
-from pytest_soclab.ledger import Event
-from pytest_soclab.record import Arm, GateStatus, Kind, Level, Results, Trial
+from pytest_soclab.base import resources
+from pytest_soclab.base.clock import rfc3339
+from pytest_soclab.base.errors import printable
+from pytest_soclab.evidence.ledger import Event
+from pytest_soclab.evidence.results import Arm, GateStatus, Kind, Level, Results, Trial
 from pytest_soclab.report import known, steps_html, view, words
 
 _LONGEST = 600  # characters of one text outside the timelines

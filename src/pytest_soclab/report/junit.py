@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_soclab.errors import printable
-from pytest_soclab.record import Trial
+from pytest_soclab.base.errors import printable
+from pytest_soclab.evidence.results import Trial
 
 _LONGEST = 200  # a property is a label, never a payload
 

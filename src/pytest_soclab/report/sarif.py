@@ -12,8 +12,8 @@ from typing import Any
 from urllib.parse import quote
 
 from pytest_soclab import __version__
-from pytest_soclab.errors import printable
-from pytest_soclab.record import Kind, Results, Tier, Trial, Verdict
+from pytest_soclab.base.errors import printable
+from pytest_soclab.evidence.results import Kind, Results, Tier, Trial, Verdict
 from pytest_soclab.report import view, words
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

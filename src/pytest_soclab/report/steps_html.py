@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_soclab.ledger import Event
-from pytest_soclab.record import Trial
+from pytest_soclab.evidence.ledger import Event
+from pytest_soclab.evidence.results import Trial
 from pytest_soclab.report.timeline import Quoted, Step, Text, steps
 
 _LENGTHS = (1200, 600, 300, 160, 80, 40)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_soclab.errors import printable
-from pytest_soclab.record import Arm, GateStatus, Results, Trial
+from pytest_soclab.base.errors import printable
+from pytest_soclab.evidence.results import Arm, GateStatus, Results, Trial
 from pytest_soclab.report import known, words
 
 Tone = Literal["plain", "good", "bad", "warn", "bold", "dim"]

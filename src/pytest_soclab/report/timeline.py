@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from pytest_soclab.errors import printable
-from pytest_soclab.ledger import Event
+from pytest_soclab.base.errors import printable
+from pytest_soclab.evidence.ledger import Event
 
 
 class Quoted(NamedTuple):

@@ -11,8 +11,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import assert_never
 
-from pytest_soclab.errors import printable
-from pytest_soclab.record import (
+from pytest_soclab.assurance.tallies import Evidence as Evidence  # noqa: PLC0414 - this and the next: for the surfaces, which read one module
+from pytest_soclab.assurance.tallies import Tally as Tally  # noqa: PLC0414
+from pytest_soclab.assurance.tallies import approver_text as approver_text  # noqa: PLC0414
+from pytest_soclab.assurance.tallies import attacks_text as attacks_text  # noqa: PLC0414
+from pytest_soclab.assurance.tallies import controls_text as controls_text  # noqa: PLC0414
+from pytest_soclab.assurance.tallies import evidence as evidence  # noqa: PLC0414
+from pytest_soclab.assurance.tallies import stoppers_text as stoppers_text  # noqa: PLC0414
+from pytest_soclab.assurance.tallies import tally as tally  # noqa: PLC0414
+from pytest_soclab.base.errors import printable
+from pytest_soclab.evidence.results import (
     Arm,
     Gate,
     GateStatus,
@@ -29,14 +37,6 @@ from pytest_soclab.record import (
     Trial,
     Verdict,
 )
-from pytest_soclab.report.tallies import Evidence as Evidence  # noqa: PLC0414 - this and the next: for the surfaces, which read one module
-from pytest_soclab.report.tallies import Tally as Tally  # noqa: PLC0414
-from pytest_soclab.report.tallies import approver_text as approver_text  # noqa: PLC0414
-from pytest_soclab.report.tallies import attacks_text as attacks_text  # noqa: PLC0414
-from pytest_soclab.report.tallies import controls_text as controls_text  # noqa: PLC0414
-from pytest_soclab.report.tallies import evidence as evidence  # noqa: PLC0414
-from pytest_soclab.report.tallies import stoppers_text as stoppers_text  # noqa: PLC0414
-from pytest_soclab.report.tallies import tally as tally  # noqa: PLC0414
 
 LEVEL_NAMES = {
     Level.L1: "observe",

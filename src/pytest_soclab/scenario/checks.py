@@ -12,12 +12,12 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from pytest_soclab.errors import Fault, nearest, quote
+from pytest_soclab.base.errors import Fault, nearest, quote
+from pytest_soclab.reading.faults import faults_of
+from pytest_soclab.reading.yaml_source import Document
 from pytest_soclab.scenario import techniques, template
-from pytest_soclab.scenario.faults import faults_of
 from pytest_soclab.scenario.model import ATLAS_PATTERN, OWASP_PATTERN, Scenario
 from pytest_soclab.scenario.vocabulary import Vocabulary
-from pytest_soclab.scenario.yaml_source import Document
 
 Raw = Mapping[str, Any]
 TEMPLATED = ("given", "agent", "harness", "legitimate", "attack_succeeds_when")

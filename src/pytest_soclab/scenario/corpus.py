@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 
-from pytest_soclab.errors import Fault, UsageError, nearest
-from pytest_soclab.record import Kind
+from pytest_soclab.base.errors import Fault, UsageError, nearest
+from pytest_soclab.evidence.results import Kind
+from pytest_soclab.reading.yaml_source import KeyPath, read
 from pytest_soclab.scenario.load import LoadedScenario
 from pytest_soclab.scenario.model import GateName
-from pytest_soclab.scenario.yaml_source import KeyPath, read
 
 INCIDENTS = "incidents"
 PATTERNS = ("ATK-*.yaml", "BEN-*.yaml")

@@ -14,16 +14,16 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from pytest_soclab import clock
-from pytest_soclab.errors import Fault, ScenarioError, nearest, quote
-from pytest_soclab.record import Kind
+from pytest_soclab.base import clock
+from pytest_soclab.base.errors import Fault, ScenarioError, nearest, quote
+from pytest_soclab.evidence.results import Kind
+from pytest_soclab.reading.faults import faults_of
+from pytest_soclab.reading.yaml_source import MAX_FAULTS, Document, read
 from pytest_soclab.scenario import template
 from pytest_soclab.scenario.checks import check, table_faults
-from pytest_soclab.scenario.faults import faults_of
 from pytest_soclab.scenario.model import ID_PATTERN, INCIDENT_PATTERN, Incident, Scenario
 from pytest_soclab.scenario.scaffold import blank_faults
 from pytest_soclab.scenario.vocabulary import Vocabulary
-from pytest_soclab.scenario.yaml_source import MAX_FAULTS, Document, read
 
 MAX_INCIDENT_BYTES = 8 * 1_048_576
 _NAMES = {"id", "version", "title", "description", "tier", "family", "atlas", "owasp", "gates", "twin", "surface"}
@@ -144,7 +144,7 @@ def find_incident(scenario_path: Path, name: str) -> Path | None:
 
 
 def _incident_folders(scenario_path: Path) -> Iterator[Path]:
-    from pytest_soclab import resources
+    from pytest_soclab.base import resources
 
     yield from (parent / "incidents" for parent in list(scenario_path.parents)[:3])
     yield resources.scenarios() / "incidents"

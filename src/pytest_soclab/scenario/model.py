@@ -17,7 +17,8 @@ from pydantic import (
     field_validator,
 )
 
-from pytest_soclab.record import Family, Kind, Level, Tier
+from pytest_soclab.evidence.results import Family, Kind, Level, Tier
+from pytest_soclab.reading.faults import CALL_TAG, FINDING_TAG
 
 GateName = Literal[
     "sensitive_data_leakage",
@@ -81,9 +82,6 @@ class Publish(Strict):
     """A script step that publishes a finding."""
 
     finding: FindingText
-
-
-CALL_TAG, FINDING_TAG = "<call>", "<finding>"
 
 
 def _step_tag(value: Any) -> str:

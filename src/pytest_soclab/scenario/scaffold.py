@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_soclab.errors import Fault
-from pytest_soclab.scenario.yaml_source import Document
+from pytest_soclab.base.errors import Fault
+from pytest_soclab.reading.yaml_source import Document
 
 MARK = "FILL-IN-"
 _BLANK = re.compile(r"FILL-IN-([a-z]+(?:-[a-z]+)*)")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from functools import cache
 
-from pytest_soclab import resources
+from pytest_soclab.base import resources
 
 ATLAS, OWASP_LLM, OWASP_AGENTIC = "atlas", "owasp_llm", "owasp_agentic"
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from pytest_soclab.errors import nearest, quote
+from pytest_soclab.base.errors import nearest, quote
 
 _MARK = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _NUMBER = r"\s*(-?\d{1,9})?\s*"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pytest_soclab.clock import rfc3339
+from pytest_soclab.base.clock import rfc3339
 from pytest_soclab.soc.registry import Change, Outcome, failed
 from pytest_soclab.soc.tables import INCIDENT, plain
 from pytest_soclab.soc.world import Row, World

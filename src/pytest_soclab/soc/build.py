@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_soclab.errors import Fault, ScenarioError, nearest, quote
+from pytest_soclab.base.errors import Fault, ScenarioError, nearest, quote
 from pytest_soclab.soc.servers import tables
 from pytest_soclab.soc.tables import Table, TableFault
 from pytest_soclab.soc.times import moment_of

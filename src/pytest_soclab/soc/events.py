@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from pytest_soclab.clock import rfc3339
+from pytest_soclab.base.clock import rfc3339
 from pytest_soclab.soc.tables import INCIDENT, Table, plain, words
 from pytest_soclab.soc.times import moment_of
 from pytest_soclab.soc.world import Row

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_soclab.errors import UsageError, nearest
+from pytest_soclab.base.errors import UsageError, nearest
 from pytest_soclab.soc.world import World
 
 Json = Any

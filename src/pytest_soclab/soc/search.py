@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pytest_soclab.errors import nearest
+from pytest_soclab.base.errors import nearest
 from pytest_soclab.soc.events import OWN_FIELDS, SHORTHANDS, haystack
 from pytest_soclab.soc.world import Row
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from pytest_soclab.clock import rfc3339
-from pytest_soclab.errors import nearest, quote
+from pytest_soclab.base.clock import rfc3339
+from pytest_soclab.base.errors import nearest, quote
 from pytest_soclab.soc.times import EXPECTED as A_TIME
 from pytest_soclab.soc.times import is_moment, moment_of
 from pytest_soclab.soc.world import Row

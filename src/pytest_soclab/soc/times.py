@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from pytest_soclab.clock import epoch_of
+from pytest_soclab.base.clock import epoch_of
 
 EXPECTED = "an offset from the start such as +42m or +1h5m30s, or an RFC 3339 time with a zone"
 _OFFSET = re.compile(r"([+-])(?:(\d{1,4})d)?(?:(\d{1,5})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?", re.ASCII)

@@ -1,0 +1,159 @@
+"""Puts a session's facts together into `Results`: a pure function of what was gathered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pytest_soclab.assurance.gates import gates, known_answer_gate
+from pytest_soclab.assurance.ladder import Evidence, decide, lower
+from pytest_soclab.assurance.profile import Profile
+from pytest_soclab.assurance.units import rates
+from pytest_soclab.evidence.results import (
+    AgentInfo,
+    Arm,
+    ArmResult,
+    Digests,
+    Gate,
+    Level,
+    PolicyInfo,
+    Results,
+    ScenarioCount,
+    Timing,
+    Trial,
+)
+
+Mode = Literal["protected", "baseline", "compare", "known-answer"]
+
+
+@dataclass
+class Facts:
+    """What a session gathered; trials by id, so that order and workers leave no trace."""
+
+    mode: Mode
+    level: Level
+    command: tuple[str, ...]
+    trials: dict[str, Trial] = field(default_factory=dict)
+    agents: list[dict[str, Any]] = field(default_factory=list)
+    policy: PolicyInfo | None = None
+    corpus: int = 0
+    selected: int = 0
+    errors: tuple[str, ...] = ()
+    scenario_digests: dict[str, str] = field(default_factory=dict)
+    variants: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Every variant of each scenario of which one was selected: `-k plain` is no whole run."""
+    repeat: int = 1
+    """How often each unit was to be tried: choosing among repetitions is no whole run either."""
+    partial: frozenset[str] = frozenset()
+    """Scenarios that are known to have run in part (a shard's)."""
+    control_trials: dict[str, Trial] = field(default_factory=dict)
+    """In a session with a live agent: the same protected trials with the scripted agent."""
+    known_answer: Mapping[str, Any] | None = None
+    known_selected: frozenset[str] = frozenset()
+    """Keys of the known-answer items that the session ran."""
+    known_gate: Gate | None = None
+    """The known-answer gate where it was decided before (a shard's)."""
+    policy_changed: str = ""
+    """Why the policy at the session's end is not the one that was loaded."""
+    corpus_digest: str = ""
+    digests: Digests | None = None
+    """The digests where they are known before (a shard's)."""
+
+
+def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timing) -> Results:
+    """Return the finished record of a session."""
+    trials = tuple(facts.trials[name] for name in sorted(facts.trials))
+    agent = _agent(facts)
+    protected = [t for t in trials if t.arm is Arm.PROTECTED]
+    counts = _counts(facts, trials if facts.mode == "baseline" else protected)
+    found = gates(profile.gates, protected) if facts.mode in ("protected", "compare") else ()
+    if facts.known_answer is not None:
+        found = (*found, facts.known_gate or known_answer_gate(facts.known_answer, facts.known_selected))
+    basis: Literal["controls", "agent"] = "agent" if agent.kind == "live" else "controls"
+    complete, coverage = _complete(counts) and not facts.policy_changed, _coverage(counts)
+    if facts.policy_changed:
+        coverage = f"policy_changed: {facts.policy_changed}"
+    evidence = Evidence(protected, found, complete, coverage, agent.deterministic, basis)
+    level = decide(evidence, profile, facts.level)
+    controls = _controls(facts, profile) if basis == "agent" else None
+    arms = {arm.value: _arm(profile, trials, arm) for arm in Arm} if facts.mode == "compare" else None
+    shown = protected if facts.mode != "baseline" else trials
+    return Results(
+        mode=facts.mode,
+        level=lower(level, controls.level) if controls is not None and controls.level is not None else level,
+        gates=found,
+        rates=rates(shown),
+        arms=arms,
+        controls=controls,
+        control_trials=tuple(facts.control_trials[name] for name in sorted(facts.control_trials)),
+        counts=counts,
+        trials=trials,
+        known_answer=dict(facts.known_answer) if facts.known_answer is not None else None,
+        agent=agent,
+        policy=facts.policy or PolicyInfo(engine="embedded", source="none", digest="", package="soclab.gateway"),
+        digests=facts.digests or _digests(facts, profile_digest),
+        command=facts.command,
+        timing=timing,
+    )
+
+
+def _controls(facts: Facts, profile: Profile) -> ArmResult:
+    """Return what the scripted trials say about the controls alone."""
+    own = [facts.control_trials[name] for name in sorted(facts.control_trials)]
+    counts = _counts(facts, own)
+    found = gates(profile.gates, own)
+    evidence = Evidence(own, found, _complete(counts), _coverage(counts), True, "controls")
+    return ArmResult(level=decide(evidence, profile, facts.level), gates=found, rates=rates(own))
+
+
+def _arm(profile: Profile, trials: Sequence[Trial], arm: Arm) -> ArmResult:
+    own = [trial for trial in trials if trial.arm is arm]
+    return ArmResult(gates=gates(profile.gates, own) if arm is Arm.PROTECTED else (), rates=rates(own))
+
+
+def _counts(facts: Facts, trials: Sequence[Trial]) -> ScenarioCount:
+    """Count the scenarios that ran whole, every variant of them, in the arm that the level speaks of."""
+    tried = Counter((trial.scenario, trial.variant) for trial in trials)
+    ended = {unit for unit, times in tried.items() if times >= facts.repeat}
+    short = {trial.scenario for trial in trials if not trial.root_hash}
+    partial = {name for name, variants in facts.variants.items() if any((name, v) not in ended for v in variants)}
+    short |= (partial := partial | facts.partial)
+    short |= {scenario for scenario, _ in tried.keys() - ended}
+    ran = {scenario for scenario, _ in ended} - short
+    return ScenarioCount(
+        corpus=facts.corpus, selected=facts.selected, run=len(ran), errors=len(facts.errors),
+        error_texts=tuple(sorted(facts.errors)), partial=tuple(sorted(partial)),
+    )  # fmt: skip
+
+
+def _complete(counts: ScenarioCount) -> bool:
+    return counts.errors == 0 and counts.corpus > 0 and counts.run >= counts.corpus
+
+
+def _coverage(counts: ScenarioCount) -> str:
+    text = f"{counts.run} of {counts.corpus} scenarios ran"
+    return f"{text}, {counts.errors} could not be read" if counts.errors else text
+
+
+def _agent(facts: Facts) -> AgentInfo:
+    """Return the agent under test; where trials had several, their names and the more cautious facts."""
+    unique = {tuple(sorted((k, str(v)) for k, v in agent.items())): agent for agent in facts.agents}
+    agents = [unique[key] for key in sorted(unique)]
+    if not agents:
+        return AgentInfo(name="none", model=None, deterministic=False, kind="scripted")
+    models = sorted({agent["model"] for agent in agents if agent["model"]})
+    live = any(agent["kind"] == "live" for agent in agents)
+    return AgentInfo(
+        name=", ".join(sorted({agent["name"] for agent in agents})),
+        model=", ".join(models) or None,
+        deterministic=all(agent["deterministic"] for agent in agents),
+        kind="live" if live else "scripted",
+    )
+
+
+def _digests(facts: Facts, profile_digest: str) -> Digests:
+    scenarios = dict(sorted(facts.scenario_digests.items()))
+    policy = facts.policy.digest if facts.policy else ""
+    return Digests(corpus=facts.corpus_digest, policy=policy, profile=profile_digest, scenarios=scenarios)

@@ -1,0 +1,1 @@
+"""Reads stored sessions back: verify, rebuild, merge, compare; nothing here runs a trial."""

@@ -1,0 +1,1 @@
+"""Errors, time and randomness, bundled files, settings; imports nothing of ours."""

@@ -1,0 +1,111 @@
+"""The options and ini values of a session as one frozen `Settings`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_soclab.base.errors import UsageError, nearest, quote
+from pytest_soclab.options import INI, LEVELS, MODES
+
+if TYPE_CHECKING:
+    import pytest
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that the command line and the ini file say to the plugin."""
+
+    mode: Literal["protected", "baseline", "compare"] = "protected"
+    level: str = "L4"
+    policies: str | None = None
+    opa_url: str | None = None
+    opa_binary: str | None = None
+    artifacts: str = ".soclab/latest"
+    summary: str | None = None
+    sarif: str | None = None
+    previous: str | None = None
+    require_level: str | None = None
+    report_only: bool = False
+    assurance_profile: str = "default"
+    repeat: int = 1
+    timeout: float = 60.0
+    bundled: bool = False
+    shard: tuple[int, int] | None = None
+    baseline: tuple[str, ...] = ()
+    candidate: tuple[str, ...] = ()
+    baseline_m: int | None = None
+    candidate_m: int | None = None
+    sheet: str | None = None
+    map: str | None = None
+    settings: str | None = None
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The arms that the mode runs."""
+        return ("baseline", "protected") if self.mode == "compare" else (self.mode,)
+
+    def command(self) -> tuple[str, ...]:
+        """Return the pytest arguments that give the same results, wherever they are written."""
+        skip = {"artifacts", "summary", "sarif", "previous", "report_only", "require_level", "timeout", "shard"}
+        defaults = Settings()
+        words = [f"--soclab-mode={self.mode}"]
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.name not in skip | {"mode"} and value != getattr(defaults, item.name):
+                words += _words(f"--soclab-{item.name.replace('_', '-')}", value)
+        return tuple(words)
+
+
+def wants_gate(settings: Settings) -> bool:
+    """Tell whether the options ask for the known-answer gate.
+
+    Raises:
+        UsageError: when they name one arm only, or something that only the gate reads.
+    """
+    if settings.baseline and settings.candidate:
+        return True
+    if settings.baseline or settings.candidate:
+        missing = "candidate" if settings.baseline else "baseline"
+        raise UsageError(f"the known-answer gate has no {missing}; add --soclab-{missing}=RUN")
+    names = ("baseline_m", "candidate_m", "sheet", "map", "settings")
+    stray = next((name for name in names if getattr(settings, name) is not None), None)
+    if stray is not None:
+        option = f"--soclab-{stray.replace('_', '-')}"
+        raise UsageError(f"{option} belongs to the known-answer gate; add --soclab-baseline=RUN --soclab-candidate=RUN")
+    return False
+
+
+def _words(option: str, value: Any) -> list[str]:
+    if value is True:
+        return [option]
+    return [f"{option}={one}" for one in (value if isinstance(value, tuple) else (value,))]
+
+
+def settings_of(config: pytest.Config) -> Settings:
+    """Return the settings of a session.
+
+    Raises:
+        UsageError: when an ini value is no valid one.
+    """
+    given: dict[str, Any] = {}
+    for item in fields(Settings):
+        value = config.getoption(f"soclab_{item.name}", None)
+        if value in (None, False) and item.name in INI:
+            value = _ini(config, item.name)
+        if value not in (None, False):
+            given[item.name] = tuple(value) if isinstance(value, list) else value
+    return Settings(**given)
+
+
+def _ini(config: pytest.Config, name: str) -> str | None:
+    value = config.getini(f"soclab_{name}")
+    if not value:
+        return None
+    valid = {"mode": MODES, "level": LEVELS}.get(name)
+    if valid and value not in valid:
+        raise UsageError(f"ini value soclab_{name}: found {quote(value)}; {nearest(value, valid)}")
+    if name in ("policies", "artifacts") and config.inipath and not Path(value).is_absolute():
+        return str(config.inipath.parent / value)
+    return str(value)

@@ -1,0 +1,275 @@
+"""The command line `soclab`: one table of commands, each of which imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from pytest_soclab.base.errors import SoclabError, printable
+
+if TYPE_CHECKING:
+    from pytest_soclab.cli.authoring import Said
+from pytest_soclab.options import LEVELS
+
+PROGRAM = "soclab"
+TROUBLE = 2
+"""The exit status of every error, usage errors included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One subcommand: its help, how it adds its arguments, and what runs it and returns the exit status."""
+
+    help: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one printable line."""
+
+    def error(self, message: str) -> NoReturn:
+        line = printable(" ".join(message.split("\n")))
+        self.exit(TROUBLE, f"{self.prog}: {line}; see `{self.prog} --help`\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command of `soclab` and return its exit status: 0, 1 as the command says, 2 on any error."""
+    _speak_utf8()
+    options = _parser().parse_args(arguments)
+    try:
+        status: int = options.run(options)
+        sys.stdout.flush()
+    except SoclabError as error:
+        sys.stderr.write(f"{error}\n")
+        return TROUBLE
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python would fail once more when it ends
+        if not isinstance(error, BrokenPipeError):  # a reader that left knows that it did
+            sys.stderr.write(f"{PROGRAM}: {printable(str(error))}\n")
+        return TROUBLE
+    except KeyboardInterrupt:
+        sys.stderr.write(f"{PROGRAM}: interrupted\n")
+        return 130
+    return status
+
+
+def _speak_utf8() -> None:
+    """Let a terminal that lacks a character show its escape, so that no output ever ends in a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if reconfigure := getattr(stream, "reconfigure", None):
+            reconfigure(errors="backslashreplace")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog=PROGRAM, description=__doc__, allow_abbrev=False)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+    for name, command in COMMANDS.items():
+        child = commands.add_parser(name, help=command.help, description=command.help, allow_abbrev=False)
+        command.add_arguments(child)
+        child.set_defaults(run=command.run)
+    return parser
+
+
+def whole_number(text: str) -> int:
+    """Return the whole number that an argument writes in plain digits. Raises argparse.ArgumentTypeError."""
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
+    return int(text)
+
+
+def _known_answer_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--sheet", metavar="CSV", help="the blind scoring sheet of the runs named blind:NAME")
+    parser.add_argument("--map", metavar="JSON", help="the sealed map of the sheet: blind label to run name")
+    parser.add_argument("--settings", metavar="JSON", help="stored settings, for the kinds that tools declare")
+    parser.add_argument("--json", metavar="OUT", help="write the whole result to this file")
+
+
+def _score_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="a scored run: score.md, calibration.json or blind:NAME")
+    parser.add_argument("--m", type=whole_number, help="runs that must reach a verdict (default: more than half)")
+    _known_answer_arguments(parser)
+
+
+def _gate_arguments(parser: argparse.ArgumentParser) -> None:
+    for arm in ("baseline", "candidate"):
+        parser.add_argument(
+            f"--{arm}", nargs="+", action="extend", required=True, metavar="RUN", help=f"scored runs of the {arm}"
+        )
+        parser.add_argument(f"--{arm}-m", type=whole_number, metavar="M", help=f"runs of the {arm} that must agree")
+    parser.add_argument("--odds", action="store_true", help="also print what luck alone does at these m and n")
+    _known_answer_arguments(parser)
+
+
+def _intel_off_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--profile", metavar="NAME", help="the base profile (default: the active one)")
+    parser.add_argument("--settings", metavar="JSON", help="stored settings (default: the built-in defaults)")
+    parser.add_argument("--json", metavar="OUT", help="write the whole result to this file")
+
+
+def _score(options: argparse.Namespace) -> int:
+    from pytest_soclab.known_answer.commands import score
+
+    return score(options)
+
+
+def _gate(options: argparse.Namespace) -> int:
+    from pytest_soclab.known_answer.commands import gate
+
+    return gate(options)
+
+
+def _intel_off(options: argparse.Namespace) -> int:
+    from pytest_soclab.known_answer.commands import intel_off
+
+    return intel_off(options)
+
+
+def _folder_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="DIR", help="a session's artifacts, such as .soclab/latest")
+
+
+def _report_arguments(parser: argparse.ArgumentParser) -> None:
+    _folder_arguments(parser)
+    parser.add_argument("--previous", metavar="PATH", help="an earlier results.json: the summary shows the differences")
+
+
+def _compare_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("old", metavar="OLD", help="the earlier results.json, or its folder")
+    parser.add_argument("new", metavar="NEW", help="the later results.json, or its folder")
+    parser.add_argument("--fail-if-worse", action="store_true", help="exit 1 where the new session is worse")
+
+
+def _merge_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shards", nargs="+", metavar="DIR", help="the artifacts of one session's shards")
+    parser.add_argument("-o", "--out", required=True, metavar="DIR", help="the folder to write, new or empty")
+    parser.add_argument("--require-level", choices=LEVELS, help="exit 1 below this recommended level")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="print the bill of the next level, and every red trial"
+    )
+
+
+def _policy_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(metavar="ACTION", required=True, parser_class=_Parser)
+    for name, action in POLICY_ACTIONS.items():
+        child = actions.add_parser(name, help=action.help, description=action.help, allow_abbrev=False)
+        action.add_arguments(child)
+        child.set_defaults(action=action.run)
+
+
+def _asked_arguments(parser: argparse.ArgumentParser) -> None:
+    _folder_arguments(parser)
+    parser.add_argument(
+        "--policies", metavar="DIR", help="the policy to ask (default: the bundled one, where the session ran under it)"
+    )
+
+
+def _replay_arguments(parser: argparse.ArgumentParser) -> None:
+    _folder_arguments(parser)
+    parser.add_argument("--policies", metavar="DIR", required=True, help="the policy to ask")
+
+
+def _init_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="DIR", help="the folder to write, new or empty")
+
+
+def _stored(name: str) -> Callable[[argparse.Namespace], int]:
+    """Return a function that runs one of `stored`'s, imported only then."""
+
+    def run(options: argparse.Namespace) -> int:
+        from pytest_soclab.cli import stored
+
+        status: int = getattr(stored, name)(options)
+        return status
+
+    return run
+
+
+POLICY_ACTIONS: dict[str, Command] = {
+    "init": Command("Copy the bundled policy, tests included, as a start for your own.", _init_arguments,
+                    _stored("policy_init")),
+    "coverage": Command("List each deny rule with the trials in which it alone stops a call.", _asked_arguments,
+                        _stored("policy_coverage")),
+    "ablate": Command("Take each deny rule out in turn; exit 1 where the loss of one turns nothing red.",
+                      _asked_arguments, _stored("policy_ablate")),
+    "replay": Command("Decide a stored session under another policy.", _replay_arguments, _stored("policy_replay")),
+}  # fmt: skip
+
+
+def _policy(options: argparse.Namespace) -> int:
+    status: int = options.action(options)
+    return status
+
+
+def _lint_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="files or folders (default: ./scenarios, else the bundled corpus)"
+    )
+    parser.add_argument("--policies", metavar="DIR", help="the policy whose reasons `stopped_by` names")
+    parser.add_argument("--no-witness", action="store_true", help="do not let the scenarios prove themselves")
+    parser.add_argument("--complete", action="store_true", help="a mandatory gate without an attack is a fault")
+
+
+def _schema_arguments(parser: argparse.ArgumentParser) -> None:
+    names = ("scenario", "incident", "results", "decision-input")
+    parser.add_argument("name", nargs="?", choices=names, default="scenario", help="of what (default: scenario)")
+
+
+def _new_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kind", choices=("ATK", "BEN"), help="an attack or a benign control")
+    parser.add_argument("--id", metavar="ID", help="such as ATK-070 (default: the next free one)")
+    parser.add_argument("--incident", metavar="NAME", default="identity-compromise", help="the world it plays in")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="the folder to write to (default: scenarios/attacks or scenarios/controls)",
+    )
+
+
+def _lint(options: argparse.Namespace) -> int:
+    from pytest_soclab.cli.authoring import LintOptions, lint
+
+    return _say(lint(LintOptions(options.paths, options.policies, not options.no_witness, options.complete)))
+
+
+def _schema(options: argparse.Namespace) -> int:
+    from pytest_soclab.cli.authoring import schema
+
+    return _say(schema(options.name))
+
+
+def _new(options: argparse.Namespace) -> int:
+    from pytest_soclab.cli.authoring import new
+
+    return _say(new(options.kind, options.id, options.incident, options.output))
+
+
+def _say(said: Said) -> int:
+    sys.stdout.write(said.text)
+    return said.status
+
+
+COMMANDS: dict[str, Command] = {
+    "lint": Command("Check scenario and incident files, alone and together.", _lint_arguments, _lint),
+    "schema": Command("Print a JSON Schema.", _schema_arguments, _schema),
+    "new": Command("Write the scaffold of a scenario.", _new_arguments, _new),
+    "verify": Command("Recheck every chain of a stored session.", _folder_arguments, _stored("verify")),
+    "report": Command("Write a stored session's report anew.", _report_arguments, _stored("report")),
+    "compare": Command("Compare two stored sessions.", _compare_arguments, _stored("compare")),
+    "merge": Command("Join the shards of one session.", _merge_arguments, _stored("merge")),
+    "policy": Command("Ask what a policy's rules are good for.", _policy_arguments, _policy),
+    "score": Command("Print scored runs: totals, beyond-human count, evidence.", _score_arguments, _score),
+    "gate": Command("Fail when a candidate drops what its baseline found.", _gate_arguments, _gate),
+    "intel-off": Command("Derive a profile with every lookup server withheld.", _intel_off_arguments, _intel_off),
+}
+"""Every subcommand by name; another is one more line here."""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

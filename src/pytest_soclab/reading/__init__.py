@@ -1,0 +1,1 @@
+"""Reads YAML with places and collects faults; it knows no scenario."""

@@ -1,0 +1,363 @@
+"""Scenario files as pytest items, one per (variant, arm, repetition)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_soclab.base.errors import Fault, ScenarioError, SoclabError
+from pytest_soclab.evidence.results import Arm, Trial, Verdict
+from pytest_soclab.gateway.gateway import Gateway
+from pytest_soclab.gateway.state import Identity
+from pytest_soclab.judging.judge import NOTHING
+from pytest_soclab.policy.model import Engine
+from pytest_soclab.report import failure, junit
+from pytest_soclab.scenario.load import LoadedScenario, load_scenario
+from pytest_soclab.session import state
+from pytest_soclab.trials.lab import Lab
+from pytest_soclab.trials.trial import Control, Outcome, Setup, Unit, guarded_door, run, state_of
+
+
+class TrialFailedError(Exception):
+    """A trial whose item fails; the text is all that the user needs."""
+
+
+class ScenarioFile(pytest.File):
+    """One `ATK-*.yaml` or `BEN-*.yaml`."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield the items of a valid file; a file that cannot be read raises all its faults."""
+        lab = self.config.stash[state.LAB]()
+        shown = _shown(self.path, self.config.rootpath)
+        loaded = load_scenario(self.path, lab.vocabulary, shown)
+        _refuse_duplicate(lab, loaded)
+        fixtures: Any = None  # the same for all items of the file, as for the cases of a parametrized test
+        for spec in _specs(lab, loaded):
+            item = _item(self, lab, spec, fixtures)
+            fixtures = item._fixtureinfo
+            yield item
+
+    def repr_failure(  # type: ignore[override]  # pytest calls it with the exception alone
+        self, excinfo: pytest.ExceptionInfo[BaseException]
+    ) -> Any:
+        """Show our own errors as their faults, without a traceback."""
+        if isinstance(excinfo.value, SoclabError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+
+def _specs(lab: Lab, loaded: LoadedScenario) -> Iterator[Spec]:
+    for variant in loaded.scenario.variants:
+        for arm in lab.settings.arms:
+            for repetition in range(1, lab.settings.repeat + 1):
+                yield Spec(loaded, variant, Arm(arm), repetition)
+
+
+def _shown(path: Path, root: Path) -> str:
+    return os.path.relpath(path, root) if path.is_relative_to(root) else str(path)
+
+
+def _refuse_duplicate(lab: Lab, loaded: LoadedScenario) -> None:
+    first = lab.ids.setdefault(loaded.scenario.id, str(loaded.path))
+    if first != str(loaded.path):
+        found = f"the id {loaded.scenario.id!r} is also in {first}"
+        raise ScenarioError(Fault(found, loaded.shown, 1, 1, "id", "one file an id", "give one of them another id"))
+    copied = lab.contents.setdefault(loaded.essence, str(loaded.path))
+    if copied != str(loaded.path):
+        found, expected = f"the scenario says the same as {copied}", "evidence of its own"
+        raise ScenarioError(Fault(found, loaded.shown, 1, 1, "", expected, "change what it tries, or take it out"))
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What one item runs."""
+
+    loaded: LoadedScenario
+    variant: str
+    arm: Arm
+    repetition: int
+
+    @property
+    def suffix(self) -> str:
+        """`plain-protected`, with `-2` from the second repetition on."""
+        again = f"-{self.repetition}" if self.repetition > 1 else ""
+        return f"{self.variant}-{self.arm.value}{again}"
+
+    @property
+    def trial(self) -> str:
+        """The trial's id, such as `ATK-001-plain-protected`."""
+        return f"{self.loaded.scenario.id}-{self.suffix}"
+
+
+NOT_RUN = "not run: the session ended before it"
+
+
+def skeleton(lab: Lab, spec: Spec, nodeid: str, cause: str = NOT_RUN) -> Trial:
+    """Return the record of a trial before it ran: inconclusive."""
+    scenario = spec.loaded.scenario
+    names = scenario.attack_succeeds_when or {}
+    gates: tuple[str, ...] = scenario.gates or tuple(dict.fromkeys(lab.oracles[name].gate for name in names))
+    return Trial(
+        id=spec.trial, scenario=scenario.id, version=scenario.version, variant=spec.variant, arm=spec.arm,
+        repetition=spec.repetition, kind=scenario.kind, title=scenario.title, tier=scenario.tier,
+        family=scenario.family, incident=scenario.incident, surface=spec.loaded.surface, atlas=scenario.atlas,
+        owasp=scenario.owasp, gates=gates, twin=scenario.twin, agent_kind="scripted", verdict=Verdict.INCONCLUSIVE,
+        passed=False, cause=cause, delivered=False, stopped_by=NOTHING.reason, stopped_layer=NOTHING.layer,
+        expected_stop=scenario.stopped_by, file=spec.loaded.shown, line=1, nodeid=nodeid, root_hash="",
+    )  # fmt: skip
+
+
+_NODE = re.compile(r"(?P<path>.*)::(?P<id>(?:ATK|BEN)-\d+)\[(?P<variant>\w+)-(?P<arm>[a-z]+)(?:-(?P<again>\d+))?\]")
+
+
+def lost(lab: Lab, root: Path, nodeid: str, cause: str) -> dict[str, Any] | None:
+    """Return the census of one item that no process speaks for any more, read from its file; None for other items."""
+    match = _NODE.fullmatch(nodeid)
+    path = root / match["path"] if match else root
+    if match is None or not path.is_file():
+        return None
+    loaded = load_scenario(path, lab.vocabulary, _shown(path, root))
+    spec = Spec(loaded, match["variant"], Arm(match["arm"]), int(match["again"] or 1))
+    record = skeleton(lab, spec, nodeid, cause).model_dump(mode="json")
+    files = corpus_of(path.parent)
+    return {
+        "selected": [record],
+        "digests": {loaded.scenario.id: loaded.digest},
+        "corpus": len(set(files) - lab.above_level),
+        "corpus_digest": corpus_digest(files),
+    }
+
+
+def _item(parent: ScenarioFile, lab: Lab, spec: Spec, fixtures: Any) -> ScenarioItem:
+    name = f"{spec.loaded.scenario.id}[{spec.suffix}]"
+    item: ScenarioItem = ScenarioItem.from_parent(
+        parent, name=name, callobj=scenario_trial, fixtureinfo=fixtures, lab=lab, spec=spec
+    )
+    return item
+
+
+def scenario_trial(soclab_agent: Any, soclab_gateway: Any) -> None:
+    """Run one trial; every part is a fixture that a conftest may override, those of the gateway too."""
+    raise NotImplementedError  # each item puts its own `perform` in this place, which has the same parameters
+
+
+_RUNNING: list[ScenarioItem] = []
+"""The item that is being run; several where a test runs pytest within itself."""
+
+
+def running() -> ScenarioItem | None:
+    """Return the item whose parts the fixtures make."""
+    return _RUNNING[-1] if _RUNNING else None
+
+
+class ScenarioItem(pytest.Function):
+    """One trial of one (scenario, variant, arm)."""
+
+    def __init__(self, *, lab: Lab, spec: Spec, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        state.settle_id(self)
+        self.obj = self.perform
+        self.lab = lab
+        self.spec = spec
+        self.record: dict[str, Any] | None = None
+        scenario = spec.loaded.scenario
+        marks = [scenario.kind.value, f"tier_{scenario.tier.value}", f"family_{scenario.family.value}"]
+        for mark in (*marks, f"incident_{scenario.incident.replace('-', '_')}", f"arm_{spec.arm.value}"):
+            self.add_marker(self.config.stash[state.MARKS](mark))
+        if scenario.from_level.rank > lab.level.rank:
+            lab.above_level.add(str(self.path))
+            reason = f"{scenario.id} needs {scenario.from_level.value}; the session tests {lab.level.value}"
+            self.add_marker(pytest.mark.skip(reason=reason))
+
+    @property
+    def unit(self) -> Unit:
+        """The (scenario, variant) with everything rendered."""
+        return self.lab.unit(self.spec.loaded, self.spec.variant)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return the scenario's file and first line."""
+        return self.path, 0, self.name
+
+    @property
+    def location(self) -> tuple[str, int | None, str]:
+        """The place that reports print."""
+        return self.spec.loaded.shown, 0, self.name
+
+    def setup(self) -> None:
+        """Have the fixtures make the parts of this trial."""
+        _RUNNING.append(self)
+        super().setup()
+
+    def teardown(self) -> None:
+        """Leave the fixtures to the next trial."""
+        super().teardown()
+        _RUNNING.remove(self)
+
+    def perform(self, soclab_agent: Any, soclab_gateway: Any) -> None:
+        """Run the trial, keep its record, and fail, pass or xfail as the arm demands."""
+        agent, door = soclab_agent, soclab_gateway
+        self.record = None  # of an earlier attempt
+        witness = self.lab.witness(self.unit)
+        setup = Setup(self.unit, self.spec.arm, agent, door, self.lab.key, self.lab.settings.timeout)
+        identity = setup.state.identity  # as it was before a harness step put another model in its place
+        outcome = run(setup)
+        trial = self.trial_of(outcome, witness, identity.kind)
+        self.record = _payload(self, trial, outcome, identity, agent)
+        if isinstance(door, Gateway):
+            self.record["policy"] = door.engine.source.digest
+        if identity.kind == "live" and isinstance(door, Gateway):
+            self.record["control"] = self._control_trial(door.engine, witness)
+        earlier = [pair for pair in self.user_properties if pair[0].startswith("soclab.")]  # of another attempt
+        self.user_properties[:] = [pair for pair in self.user_properties if pair not in earlier]
+        self.user_properties += junit.properties(trial)
+        self._speak(trial, outcome)
+
+    def _control_trial(self, engine: Engine, witness: str) -> dict[str, Any]:
+        """Return the record of the same trial with the scripted agent: what the controls alone are worth."""
+        unit = self.unit
+        agent = unit.obey()
+        state_ = state_of(unit, self.spec.trial, agent, unit.world(), self.lab.level)
+        door = guarded_door(state_, self.lab.key, Control(engine, unit.approver()))
+        outcome = run(Setup(unit, self.spec.arm, agent, door, self.lab.key))
+        return self.trial_of(outcome, witness, "scripted").model_dump(mode="json")
+
+    def _speak(self, trial: Trial, outcome: Outcome) -> None:
+        if trial.passed and trial.arm is Arm.BASELINE and trial.verdict is Verdict.SUCCEEDED:
+            pytest.xfail("no control plane")
+        if trial.passed:
+            return
+        text = failure.text(trial, outcome.events)
+        if self.lab.settings.report_only:
+            pytest.xfail(f"report only: {text}")
+        raise TrialFailedError(text)
+
+    def trial_of(self, outcome: Outcome, witness: str, agent_kind: Any) -> Trial:
+        """Return the saved shape of a finished trial."""
+        judgement = outcome.judgement
+        stop = judgement.stop
+        cause = f"the scenario cannot prove itself: {witness}" if witness else outcome.cause
+        return self.skeleton().model_copy(
+            update={
+                "agent_kind": agent_kind,
+                "verdict": Verdict.INCONCLUSIVE if witness else judgement.verdict,
+                "passed": outcome.passed and not witness,
+                "cause": cause,
+                "delivered": judgement.delivered,
+                "payload": self.unit.payload,
+                "stopped_by": stop.reason,
+                "stopped_layer": stop.layer,
+                "stopped_rule": stop.rule,
+                "reasons": stop.reasons,
+                "decisive": judgement.decisive,
+                "breaches": outcome.breaches,
+                "root_hash": outcome.root_hash,
+                "witness": witness,
+            }
+        )
+
+    def skeleton(self, cause: str = NOT_RUN) -> Trial:
+        """Return the record of this item before it ran: inconclusive."""
+        return skeleton(self.lab, self.spec, self.nodeid, cause)
+
+    def repr_failure(  # type: ignore[override]  # pytest calls it with the exception alone
+        self, excinfo: pytest.ExceptionInfo[BaseException]
+    ) -> Any:
+        """Show a failed trial and our own errors as text, anything else as pytest does."""
+        if isinstance(excinfo.value, TrialFailedError | SoclabError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+
+def _payload(item: ScenarioItem, trial: Trial, outcome: Outcome, identity: Identity, agent: Any) -> dict[str, Any]:
+    """Return what travels on the report: plain JSON, so that workers need no shared file."""
+    return {
+        "trial": trial.model_dump(mode="json"),
+        "transcript": outcome.transcript,
+        "agent": {
+            "name": identity.name,
+            "model": identity.model or None,
+            "deterministic": getattr(agent, "deterministic", False) is True,
+            "kind": trial.agent_kind,
+        },
+        "digest": item.spec.loaded.digest,
+    }
+
+
+def unfinished(item: ScenarioItem, cause: str) -> dict[str, Any]:
+    """Return the payload of an item that did not come to a verdict."""
+    return {"trial": item.skeleton(cause).model_dump(mode="json"), "transcript": "", "agent": None,
+            "digest": item.spec.loaded.digest}  # fmt: skip
+
+
+@lru_cache(maxsize=256)
+def corpus_of(folder: Path) -> tuple[str, ...]:
+    """Return every scenario file of the corpus that a scenario's folder belongs to, sorted.
+
+    A corpus is the nearest folder above that has an `incidents/` folder; else the folder around `attacks/` or
+    `controls/`; else the folder itself.
+    """
+    root = _corpus_root(folder)
+    files = [*root.rglob("ATK-*.yaml"), *root.rglob("BEN-*.yaml")]
+    return tuple(sorted(str(path) for path in files if not path.is_dir()))
+
+
+def _corpus_root(folder: Path) -> Path:
+    above = (folder, *list(folder.parents)[:2])
+    usual = folder.parent if folder.name in ("attacks", "controls") else folder
+    return next((parent for parent in above if (parent / "incidents").is_dir()), usual)
+
+
+@lru_cache(maxsize=16)
+def corpus_digest(files: tuple[str, ...]) -> str:
+    """Return the SHA-256 over the scenario and incident files of a corpus, by name and content, in hex."""
+    incidents = {str(path) for file in files for path in _incidents_beside(Path(file).parent)}
+    lines = [f"{Path(name).name} {_file_digest(name)}\n" for name in sorted({*files, *incidents})]
+    return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
+
+
+@lru_cache(maxsize=256)
+def _incidents_beside(folder: Path) -> tuple[Path, ...]:
+    return tuple(sorted((_corpus_root(folder) / "incidents").glob("*.yaml")))
+
+
+def _file_digest(path: str) -> str:
+    if not Path(path).is_file():  # a link to nothing, a pipe: a scenario that cannot run, which is no reason to stop
+        return "unreadable"
+    return hashlib.sha256(Path(path).read_bytes().replace(b"\r\n", b"\n")).hexdigest()
+
+
+def in_shard(name: str, shard: tuple[int, int] | None) -> bool:
+    """Tell whether a scenario belongs to this shard: a stable split by the id's digest."""
+    if shard is None:
+        return True
+    part, whole = shard
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) % whole == part - 1
+
+
+def census(lab: Lab, items: Iterable[pytest.Item]) -> dict[str, Any]:
+    """Return what this process selected, as `items` (see `selected`), and how large the corpus is, as plain JSON."""
+    own = [item for item in items if isinstance(item, ScenarioItem)]
+    beside = {name for folder in {item.path.parent for item in own} for name in corpus_of(folder)}
+    files = tuple(sorted(beside | set(lab.ids.values()))) if own else ()
+    wanted = [item for item in own if not item.get_closest_marker("skip")]
+    return {
+        "corpus": len(set(files) - lab.above_level),
+        "corpus_digest": corpus_digest(files) if files else "",
+        "repeat": lab.settings.repeat,
+        "items": wanted,
+        "digests": {item.spec.loaded.scenario.id: item.spec.loaded.digest for item in own},
+        "variants": {item.spec.loaded.scenario.id: list(item.spec.loaded.scenario.variants) for item in own},
+    }
+
+
+def selected(items: Iterable[ScenarioItem]) -> Iterator[dict[str, Any]]:
+    """Yield the records of selected items before they ran, as plain JSON."""
+    return (item.skeleton().model_dump(mode="json") for item in items)

@@ -1,0 +1,351 @@
+"""The pytest side of a session, step by step: what the hooks of `plugin.py` forward to once scenarios appear."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_soclab.base import resources
+from pytest_soclab.base.errors import SoclabError
+from pytest_soclab.base.settings import Settings, settings_of, wants_gate
+from pytest_soclab.options import distributes
+from pytest_soclab.session import hooks, state
+from pytest_soclab.session.items import ScenarioFile, ScenarioItem, census, in_shard, lost, selected, unfinished
+from pytest_soclab.session.recorder import Recorder, ensure, red_trials
+from pytest_soclab.trials.lab import Extensions, Lab
+
+_REPORT_ATTRIBUTE = "soclab"
+_MARKUP: dict[str, dict[str, bool]] = {
+    "plain": {},
+    "good": {"green": True},
+    "bad": {"red": True},
+    "warn": {"yellow": True},
+    "bold": {"bold": True},
+    "dim": {"light": True},
+}
+
+
+class Reports:
+    """The hooks that pytest calls for every test; only a session that has scenarios pays for them."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.properties: dict[str, str] = {}
+        """What a strict JUnit file says about the trials, by property and item."""
+
+    @cached_property
+    def strict(self) -> Any:
+        """pytest's writer of a JUnit file after the xunit2 schema, else None; it is there once all is configured."""
+        writers = [
+            plugin for plugin in self.config.pluginmanager.get_plugins() if hasattr(plugin, "add_global_property")
+        ]
+        return next((writer for writer in writers if writer.family != "xunit1"), None)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Let a trial's record travel on its report."""
+        report = yield
+        if isinstance(item, ScenarioItem):
+            note_report(item, report)
+        return report
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, None, None]:
+        """Take in a trial's record; in a strict JUnit file no test case may have properties, so the suite gets them."""
+        record_report(self.config, report)
+        whole = report.user_properties
+        if self.strict is not None:
+            own = [(name, value) for name, value in whole if name.startswith("soclab.")]
+            item = report.nodeid.rpartition("::")[2]
+            self.properties.update({f"{name}:{item}": str(value) for name, value in own})
+            report.user_properties = [pair for pair in whole if pair not in own]
+        yield
+        report.user_properties = whole
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Hand the properties over before pytest writes its file."""
+        for name, value in self.properties.items():
+            self.strict.add_global_property(name, value)
+
+
+def activate(config: pytest.Config) -> None:
+    """Prepare the process for scenarios; the lab itself is made when the first file is collected.
+
+    Raises:
+        pytest.UsageError: when an option or ini value is wrong.
+    """
+    if state.LAB in config.stash:
+        return
+    hooks.register(config)
+    made: list[Lab] = []
+    settings = _usage(lambda: settings_of(config))
+
+    def lab() -> Lab:
+        if not made:
+            made.append(_usage(lambda: _lab(config, settings)))
+        return made[0]
+
+    known = {line.partition(":")[0] for line in state.MARKERS}
+    marks: dict[str, pytest.MarkDecorator] = {}
+
+    def mark(name: str) -> pytest.MarkDecorator:
+        if name not in marks:
+            if name not in known:
+                config.addinivalue_line("markers", f"{name}: set by pytest-soclab from the scenario's file")
+            marks[name] = getattr(pytest.mark, name)
+        return marks[name]
+
+    config.pluginmanager.register(Reports(config), "soclab-reports")
+    config.stash[state.LAB] = lab
+    config.stash[state.MARKS] = mark
+    if not is_worker(config):
+        _usage(lambda: ensure(config, settings))
+
+
+def prepare(config: pytest.Config) -> None:
+    """Check the options before anything is collected, and add what they name to the session's arguments."""
+    activate(config)
+    settings = settings_of(config)
+    if settings.bundled:
+        own = str(resources.scenarios())
+        named = [arg for arg in config.args if arg != str(config.invocation_params.dir)]
+        explicit = config.args_source is pytest.Config.ArgsSource.ARGS
+        config.args[:] = [*named, own] if explicit else [own]
+    if _usage(lambda: wants_gate(settings)):
+        from pytest_soclab.session import known_items
+
+        config.stash[state.GATE] = _usage(lambda: known_items.gate_of(settings))
+    if not is_worker(config) and distributes(config) and (settings.policies or settings.opa_url or settings.opa_binary):
+        _usage(lambda: _try_policy(settings))
+
+
+def _try_policy(settings: Settings) -> None:
+    """Load a policy before pytest-xdist's workers do, which could only crash over it."""
+    lab = Lab(settings)
+    try:
+        lab.engine()
+    finally:
+        lab.close()
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Tell whether this process is a pytest-xdist worker."""
+    return hasattr(config, "workerinput")
+
+
+def _usage(make: Callable[[], Any]) -> Any:
+    try:
+        return make()
+    except SoclabError as error:
+        raise pytest.UsageError(*str(error).splitlines()) from None
+
+
+def _lab(config: pytest.Config, settings: Settings) -> Lab:
+    hook = config.hook
+    tools = [tool for group in hook.pytest_soclab_tools() for tool in group or ()]
+    steps = [step for group in hook.pytest_soclab_harness_steps() for step in group or ()]
+    lab = Lab(settings, Extensions(tuple(tools), tuple(steps)))
+    extra = [o for group in hook.pytest_soclab_oracles(registry=lab.registry) for o in group or ()]
+    if extra:
+        lab.add_oracles(extra)
+    return lab
+
+
+def collect_file(path: Path, parent: pytest.Collector) -> ScenarioFile:
+    """Return the collector of a scenario file."""
+    activate(parent.config)
+    file: ScenarioFile = ScenarioFile.from_parent(parent, path=path)
+    return file
+
+
+def add_known_answers(session: pytest.Session, items: list[pytest.Item]) -> None:
+    """Add the known-answer gate's items before anything is deselected."""
+    gate = session.config.stash.get(state.GATE, None)
+    if gate is not None:
+        from pytest_soclab.session import known_items
+
+        items.extend(known_items.make_items(session, gate))
+
+
+def select(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the scenarios of other shards."""
+    shard = config.stash[state.LAB]().settings.shard
+    if shard is None:
+        return
+    out = [i for i in items if isinstance(i, ScenarioItem) and not in_shard(i.spec.loaded.scenario.id, shard)]
+    if out:
+        config.hook.pytest_deselected(items=out)
+        items[:] = [item for item in items if item not in set(out)]
+
+
+def check(session: pytest.Session) -> None:
+    """Load the policy before any trial runs, and note what was selected.
+
+    Raises:
+        pytest.UsageError: when the policy is missing, does not compile, or the server does not answer.
+    """
+    own = [item for item in session.items if isinstance(item, ScenarioItem)]
+    lab = session.config.stash[state.LAB]()
+    if own and not session.config.option.collectonly and any(item.spec.arm.value == "protected" for item in own):
+        _usage(lab.engine)
+    known = _known_answers(session.items) if state.GATE in session.config.stash else []
+    session.config.stash[state.CENSUS] = {**census(lab, session.items), "known_answer": known}
+    if (own or known) and not is_worker(session.config) and not _runs_nothing(session.config):
+        session.config.stash[state.RECORDER].artifacts.begin()
+
+
+def _known_answers(items: list[pytest.Item]) -> list[str]:
+    from pytest_soclab.session.known_items import KnownAnswerItem
+
+    return [item.key for item in items if isinstance(item, KnownAnswerItem)]
+
+
+def note_report(item: ScenarioItem, report: pytest.TestReport) -> None:
+    """Put the trial's record on the report that ends it: the call, or a setup that failed."""
+    if report.when == "call" and item.record is not None:
+        setattr(report, _REPORT_ATTRIBUTE, item.record)
+        item.record = None  # pytest keeps items to the end, and a transcript is long
+    elif report.when in ("setup", "call") and report.failed:
+        setattr(report, _REPORT_ATTRIBUTE, unfinished(item, _cause(report)))
+
+
+def _cause(report: pytest.TestReport) -> str:
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = str(crash.message if crash is not None else report.longrepr).strip().splitlines()
+    what = "set up" if report.when == "setup" else "run"
+    return f"the trial could not be {what}: {text[0] if text else 'no reason was given'}"
+
+
+def record_report(config: pytest.Config, report: pytest.TestReport) -> None:
+    """Take a report's record in, where this process aggregates."""
+    payload = getattr(report, _REPORT_ATTRIBUTE, None)
+    if payload is not None and not is_worker(config):
+        config.stash[state.RECORDER].add(payload, report.duration)
+        delattr(report, _REPORT_ATTRIBUTE)  # the terminal keeps reports to the end
+
+
+def record_collection(config: pytest.Config, report: pytest.CollectReport) -> None:
+    """Take in a scenario file that could not be read, where this process aggregates."""
+    if not is_worker(config):
+        activate(config)
+        config.stash[state.RECORDER].add_collection_error(_collection_error(report))
+
+
+def _collection_error(report: pytest.CollectReport) -> str:
+    """Return one line about a file that could not be read: its first fault, and how many there are."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    faults = [line for line in str(crash.message if crash is not None else report.longrepr).splitlines() if line]
+    if crash is not None or len(faults) < 2:
+        return faults[0] if faults else f"{report.nodeid}: no reason was given"
+    return f"{report.nodeid}: {len(faults)} faults, first: {faults[0].removeprefix(report.nodeid).lstrip(':')}"
+
+
+def finish_worker(config: pytest.Config) -> None:
+    """Send what this worker knows to the process that aggregates."""
+    if state.CENSUS in config.stash:
+        known = _census(config)
+        config.workeroutput["soclab"] = {**known, "selected": list(known["selected"])}  # type: ignore[attr-defined]  # pytest-xdist adds it
+
+
+def _census(config: pytest.Config) -> dict[str, Any]:
+    lab = config.stash[state.LAB]()
+    info = lab.policy_info()
+    own = config.stash[state.CENSUS]
+    policy = info.model_dump(mode="json") if info else None
+    rest = {name: value for name, value in own.items() if name != "items"}
+    records = selected(own["items"])  # made at the end and one by one: many thousands fill much memory
+    return {**rest, "selected": records, "policy": policy, "policy_changed": lab.policy_change()}
+
+
+def expect(config: pytest.Config, nodeids: list[str]) -> None:
+    """Note the node ids that workers are to run."""
+    activate(config)
+    recorder = config.stash[state.RECORDER]
+    recorder.expected.update(nodeids)
+    if not _runs_nothing(config):
+        recorder.artifacts.begin()
+
+
+def _account_for_lost(config: pytest.Config, recorder: Recorder) -> None:
+    """List the items of workers that died as inconclusive."""
+    known = {str(item["nodeid"]) for item in recorder.skeletons.values()}
+    known |= {trial.nodeid for trial in recorder.facts.trials.values()}
+    for nodeid in sorted(recorder.expected - known):
+        cause = "not run to its end: the worker crashed or the session ended"
+        found = lost(config.stash[state.LAB](), config.rootpath, nodeid, cause)
+        if found is not None:
+            recorder.add_census(found)
+
+
+def worker_down(config: pytest.Config, output: Any) -> None:
+    """Take in what a worker sent before it ended."""
+    if output and output.get("soclab"):
+        activate(config)
+        config.stash[state.RECORDER].add_census(output["soclab"])
+
+
+def finish(session: pytest.Session) -> None:
+    """Assemble the results where this process aggregates, and raise the exit status where a gate says so."""
+    config = session.config
+    if is_worker(config):
+        finish_worker(config)
+        return
+    recorder: Recorder | None = config.stash.get(state.RECORDER, None)
+    if recorder is None or _runs_nothing(config):
+        return
+    if state.CENSUS in config.stash:
+        recorder.add_census(_census(config))
+    _account_for_lost(config, recorder)
+    if state.GATE in config.stash:
+        recorder.facts.known_answer = config.stash[state.GATE].to_json()
+    if not (recorder.skeletons or recorder.facts.trials or recorder.facts.errors or recorder.facts.known_answer):
+        return
+    results = recorder.finish()
+    if session.exitstatus != pytest.ExitCode.OK:
+        return
+    if not recorder.settings.report_only and (red := red_trials(results)):
+        recorder.failures.append(red)
+    if recorder.failures:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _runs_nothing(config: pytest.Config) -> bool:
+    """Tell whether pytest only shows what it would do: `--collect-only`, `--setup-only`, `--setup-plan`."""
+    return bool(config.option.collectonly or getattr(config.option, "setuponly", False))
+
+
+def summarise(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
+    """Write the terminal section."""
+    from pytest_soclab.report import terminal
+
+    recorder: Recorder | None = config.stash.get(state.RECORDER, None)
+    if recorder is None or recorder.results is None:
+        return
+    verbosity = config.get_verbosity()
+    reporter.currentfspath = None  # else pytest ends its progress line again, below the section's head
+    reporter.section("soclab", "=")
+    for line in terminal.render(recorder.results, verbosity=verbosity, width=reporter._tw.fullwidth):
+        reporter.write_line(line.text, **_MARKUP[line.tone])
+    for failure in recorder.failures:
+        reporter.write_line(f"session failed: {failure}", red=True)
+    trouble = recorder.artifacts.trouble
+    where = recorder.artifacts.folder
+    reporter.write_line(trouble or f"report: {_relative(where / 'report.html', config)}", yellow=bool(trouble))
+
+
+def _relative(path: Path, config: pytest.Config) -> str:
+    base = config.invocation_params.dir
+    return str(path.relative_to(base)) if path.is_relative_to(base) else str(path)
+
+
+def close(config: pytest.Config) -> None:
+    """Release what the process's lab holds."""
+    make = config.stash.get(state.LAB, None)
+    if make is not None:
+        del config.stash[state.LAB]
+        make().close()

@@ -1,0 +1,190 @@
+"""What one process of a session shares between its trials: vocabulary, incidents, policy engine, witnesses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args
+
+from pytest_soclab.base import clock, resources
+from pytest_soclab.base.errors import PolicyUnavailable, UsageError
+from pytest_soclab.base.settings import Settings
+from pytest_soclab.evidence.results import Level, PolicyInfo
+from pytest_soclab.harness import bench
+from pytest_soclab.judging import oracles
+from pytest_soclab.judging.oracles import Oracle
+from pytest_soclab.policy.model import Engine, PolicySource
+from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario, load_incident
+from pytest_soclab.scenario.vocabulary import Vocabulary
+from pytest_soclab.soc.build import Prepared, check_tables, prepare
+from pytest_soclab.soc.registry import Registry, Tool
+from pytest_soclab.soc.servers import registry as standard_registry
+from pytest_soclab.trials.trial import Unit, make_unit
+from pytest_soclab.trials.witness import witness
+
+
+@dataclass(frozen=True)
+class Extensions:
+    """What plugins add to the closed sets."""
+
+    tools: tuple[Tool, ...] = ()
+    steps: tuple[type[bench.Step], ...] = ()
+
+
+@dataclass
+class Lab:
+    """The shared parts; everything is made when it is first needed."""
+
+    settings: Settings
+    extensions: Extensions = Extensions()
+    key: bytes = field(default_factory=clock.signing_key)
+    ids: dict[str, str] = field(default_factory=dict)
+    """Scenario id to the file that has it, to refuse duplicates."""
+    contents: dict[str, str] = field(default_factory=dict)
+    """What a scenario says beside its names, to the file that says it: a copy is no evidence of its own."""
+    above_level: set[str] = field(default_factory=set)
+    """Scenario files that need a higher level than the one under test."""
+    _incidents: dict[Path, tuple[LoadedIncident, Prepared]] = field(default_factory=dict)
+    _units: dict[tuple[str, str, str], Unit] = field(default_factory=dict)
+    _witnesses: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    _engine: Engine | None = None
+    _opa: Any = None
+
+    def __post_init__(self) -> None:
+        standard = standard_registry()
+        extra = self.extensions.tools
+        self.registry: Registry = Registry.of([*standard.tools.values(), *extra]) if extra else standard
+        self.oracles: dict[str, Oracle] = oracles.standard(self.registry)
+        self.steps: dict[str, type[bench.Step]] = dict(bench.STEPS)
+        self.steps.update({step_name(step): step for step in self.extensions.steps})
+        self.vocabulary = self._vocabulary()
+
+    def add_oracles(self, extra: Iterable[Oracle]) -> None:
+        """Add oracles of plugins; a name that is taken is a usage error."""
+        for oracle in extra:
+            if oracle.name in self.oracles:
+                raise UsageError(f"an oracle {oracle.name!r} exists already; give the plugin's another name")
+            self.oracles[oracle.name] = oracle
+        self.vocabulary = self._vocabulary()
+
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary(
+            {name: oracle.parameter for name, oracle in self.oracles.items()},
+            self.steps,
+            frozenset(self.registry.tools),
+            check_tables,
+        )
+
+    @property
+    def level(self) -> Level:
+        """The authority level under test."""
+        return Level(self.settings.level)
+
+    def incident(self, path: Path) -> tuple[LoadedIncident, Prepared]:
+        """Return an incident and its base tables, loaded once.
+
+        Raises:
+            ScenarioError: when the incident's file is wrong.
+        """
+        if path not in self._incidents:
+            loaded = load_incident(path, self.vocabulary)
+            self._incidents[path] = (loaded, prepare(loaded.data))
+        return self._incidents[path]
+
+    def unit(self, loaded: LoadedScenario, variant: str) -> Unit:
+        """Return a (scenario, variant) with everything rendered, made once."""
+        key = (str(loaded.path), loaded.digest, variant)
+        if key not in self._units:
+            incident, prepared = self.incident(loaded.incident_path)
+            self._units[key] = make_unit(
+                loaded, incident, prepared, variant, self.registry, self.oracles, self.steps
+            )  # fmt: skip
+        return self._units[key]
+
+    def witness(self, unit: Unit) -> str:
+        """Return why a unit cannot prove itself, or an empty text; found out once."""
+        key = (str(unit.loaded.path), unit.loaded.digest, unit.variant)
+        if key not in self._witnesses:
+            needs_engine = bool(unit.harness) and "protected" in self.settings.arms
+            self._witnesses[key] = witness(unit, self.engine() if needs_engine else None, self.level)
+        return self._witnesses[key]
+
+    def policy_path(self) -> Path:
+        """Return the directory of the session's policy."""
+        return Path(self.settings.policies) if self.settings.policies else resources.policies()
+
+    def engine(self) -> Engine:
+        """Return the session's policy engine, loaded once.
+
+        Raises:
+            PolicyError: when the policy is missing, does not compile or uses what the engine lacks.
+            UsageError: when the OPA server does not answer.
+        """
+        if self._engine is None:
+            self._engine = self._load_engine()
+        return self._engine
+
+    def _load_engine(self) -> Engine:
+        from pytest_soclab.policy.load import load_policy
+
+        source = load_policy(self.policy_path())
+        if self.settings.opa_url or self.settings.opa_binary:
+            return self._server(source)
+        from pytest_soclab.policy.embedded import EmbeddedEngine
+
+        return EmbeddedEngine(source)
+
+    def _server(self, source: PolicySource) -> Engine:
+        from pytest_soclab.policy.server import ServerEngine
+
+        url = self.settings.opa_url
+        if self.settings.opa_binary:
+            from pytest_soclab.policy.process import start_opa
+
+            self._opa = start_opa(self.settings.opa_binary)
+            url = self._opa.url
+        return ServerEngine.connect(str(url), source)
+
+    def policy_info(self) -> PolicyInfo | None:
+        """Return what the results say about the policy, None where no engine was needed."""
+        if self._engine is None:
+            return None
+        source = self._engine.source
+        rules = tuple(sorted({rule.reason for rule in source.rules}))
+        shown = self.settings.policies or "bundled"
+        address = None if self.settings.opa_binary else self._engine.address
+        return PolicyInfo(
+            engine=self._engine.kind, source=shown, digest=source.digest, package="soclab.gateway", rules=rules,
+            address=address,
+        )  # fmt: skip
+
+    def policy_change(self) -> str:
+        """Return why the policy at the session's end is not the one that was loaded, or an empty text."""
+        verify = getattr(self._engine, "verify", None)
+        try:
+            if verify is not None:
+                verify()
+        except PolicyUnavailable as error:
+            return str(error)
+        return ""
+
+    def close(self) -> None:
+        """Release the engine and stop the OPA process that the session started."""
+        if self._engine is not None:
+            self._engine.close()
+        if self._opa is not None:
+            self._opa.stop()
+
+
+def step_name(step: type[bench.Step]) -> str:
+    """Return the name that a harness step has in a scenario file.
+
+    Raises:
+        UsageError: when the model has no `step: Literal[...]` field.
+    """
+    info = step.model_fields.get("step")
+    names = get_args(info.annotation) if info else ()
+    if not names:
+        raise UsageError(f"the harness step {step.__name__} has no `step: Literal[...]` field")
+    return str(names[0])

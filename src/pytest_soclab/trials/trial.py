@@ -1,0 +1,318 @@
+"""World, agent and gateway in; transcript and verdict out. No pytest in here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+from pytest_soclab.base.clock import rfc3339
+from pytest_soclab.base.errors import ScenarioError, SoclabError
+from pytest_soclab.evidence.ledger import Event, Ledger
+from pytest_soclab.evidence.results import Arm, Level
+from pytest_soclab.fronts.in_process import Conduct, conduct
+from pytest_soclab.fronts.protocol import Agent, Case, ToolSpec
+from pytest_soclab.fronts.scripted import PUBLISH, Obey, ScriptStep, is_scripted
+from pytest_soclab.gateway import approvals
+from pytest_soclab.gateway.approvals import Approver, LegitimateCall
+from pytest_soclab.gateway.executor import Executor
+from pytest_soclab.gateway.gateway import Door, Gateway, OpenDoor
+from pytest_soclab.gateway.grants import GrantOffice
+from pytest_soclab.gateway.state import Identity, TrialState
+from pytest_soclab.harness import bench
+from pytest_soclab.harness.bench import Bench
+from pytest_soclab.judging import judge, oracles
+from pytest_soclab.judging.judge import Judgement, Question
+from pytest_soclab.judging.oracles import Oracle, Scene
+from pytest_soclab.policy.model import Engine
+from pytest_soclab.scenario import template
+from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario
+from pytest_soclab.scenario.model import CharterText, Publish, Scenario, ToolCall
+from pytest_soclab.soc.build import Prepared, charter_of
+from pytest_soclab.soc.registry import Registry
+from pytest_soclab.soc.world import Charter, World
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A distinct (scenario, variant) with everything rendered once, however often it is tried."""
+
+    loaded: LoadedScenario
+    incident: LoadedIncident
+    prepared: Prepared
+    variant: str
+    registry: Registry
+    oracles: Sequence[tuple[Oracle, Any]]
+    harness: Sequence[bench.Step]
+    script: tuple[ScriptStep, ...]
+    legitimate: tuple[LegitimateCall, ...]
+    payload: tuple[str, ...]
+    base: World
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario as its file says it."""
+        return self.loaded.scenario
+
+    @property
+    def question(self) -> Question:
+        """What is asked of a transcript of this unit."""
+        scenario = self.scenario
+        return Question(
+            scenario.kind, self.oracles, self.legitimate, scenario.stopped_by, self.payload, len(self.harness)
+        )  # fmt: skip
+
+    def world(self) -> World:
+        """Return a fresh world of this unit."""
+        return self.base.fork()
+
+    def obey(self) -> Obey:
+        """Return the agent that does what the script says."""
+        return Obey(self.script)
+
+    def approver(self) -> Approver:
+        """Return the approver that the scenario names."""
+        return approvals.make(self.scenario.approver, self.legitimate)
+
+    def case(self) -> Case:
+        """Return what an agent starts from."""
+        incident = self.incident.incident
+        goal = self.scenario.goal or incident.goal
+        return Case(incident.id, incident.alert.model_dump(), goal, tool_specs(self.registry))
+
+
+@lru_cache(maxsize=8)
+def tool_specs(registry: Registry) -> tuple[ToolSpec, ...]:
+    """Return the tools as an agent sees them."""
+    return tuple(
+        ToolSpec(tool.name, tool.description, tool.effect.value, tool.schema) for tool in registry.tools.values()
+    )
+
+
+def make_unit(  # noqa: PLR0917  # what a unit is made of
+    loaded: LoadedScenario,
+    incident: LoadedIncident,
+    prepared: Prepared,
+    variant: str,
+    registry: Registry,
+    known_oracles: Mapping[str, Oracle],
+    known_steps: Mapping[str, type[Any]],
+) -> Unit:
+    """Render a variant of a scenario.
+
+    Raises:
+        ScenarioError: when the rendered rows or steps do not fit.
+    """
+    scenario, fields = loaded.scenario, loaded.fields(variant)
+    given = template.render(scenario.given, fields)
+    world = prepared.world(given)
+    if scenario.charter is not None:
+        world.charter = changed_charter(world.charter, scenario.charter)
+    wanted = template.render(scenario.attack_succeeds_when or {}, fields)
+    steps = template.render([dict(step) for step in scenario.harness], fields)
+    try:
+        rendered = [known_steps[step["step"]].model_validate(step) for step in steps]
+    except ValueError as error:
+        raise ScenarioError(f"{loaded.shown}: {variant}: a harness step does not fit: {error}") from None
+    return Unit(
+        loaded, incident, prepared, variant, registry,
+        [(known_oracles[name], parameter) for name, parameter in wanted.items()],
+        rendered, script_of(scenario, fields),
+        tuple(_legitimate(call, fields, registry) for call in scenario.legitimate),
+        _payload(scenario, fields), world,
+    )  # fmt: skip
+
+
+def _legitimate(call: ToolCall, fields: Mapping[str, str], registry: Registry) -> LegitimateCall:
+    tool = registry.get(call.call)
+    return LegitimateCall(call.call, template.render(call.args, fields), tool.words if tool else frozenset())
+
+
+def _payload(scenario: Scenario, fields: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the rendered texts of `given` that carry a variant's fields; each must reach the agent."""
+    texts = [template.render(text, fields) for _, text in template.templates_in(scenario.given)]
+    return tuple(dict.fromkeys(text.strip() for text in texts if text.strip()))
+
+
+def changed_charter(charter: Charter, text: CharterText) -> Charter:
+    """Return a charter with what a scenario changes in it."""
+    plain = text.model_dump(by_alias=True, exclude_none=True, exclude={"assets_declared", "level"})
+    if not plain:
+        changed = charter
+    else:
+        parsed = charter_of({"id": charter.incident, "start": rfc3339(charter.start), **plain})
+        changed = replace(charter, **{name: getattr(parsed, name) for name in plain})
+    if text.assets is not None and charter.assets is not None:
+        changed = replace(changed, assets={**charter.assets, **(changed.assets or {})})
+    if text.scope is not None:
+        changed = replace(changed, scope={**charter.scope, **changed.scope})
+    if text.level is not None:
+        changed = replace(changed, level=text.level.rank)
+    return changed if text.assets_declared else replace(changed, assets=None)
+
+
+def script_of(scenario: Scenario, fields: Mapping[str, str]) -> tuple[ScriptStep, ...]:
+    """Return the scenario's script with a variant's fields rendered."""
+    return tuple(_script_step(step, fields, scenario.incident) for step in scenario.agent)
+
+
+def _script_step(step: Any, fields: Mapping[str, str], case: str) -> ScriptStep:
+    if isinstance(step, Publish):
+        finding = template.render(step.finding.model_dump(mode="json"), fields)
+        cites = tuple(dict.fromkeys(e for claim in finding["claims"] for e in claim["evidence"]))
+        return ScriptStep(PUBLISH, {"case": case, **finding}, cites)
+    return ScriptStep(step.call, template.render(step.args, fields), template.render(list(step.cites), fields))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A finished trial: its transcript as events and as text, the verdict, whether the item passes, broken gates."""
+
+    trial: str
+    events: Sequence[Event]
+    transcript: str
+    root_hash: str
+    judgement: Judgement
+    passed: bool
+    cause: str
+    breaches: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Setup:
+    """One trial before it runs: who works on what, behind which door."""
+
+    unit: Unit
+    arm: Arm
+    agent: Agent
+    door: Door
+    key: bytes
+    timeout: float = 60.0
+    bench: Bench = field(init=False)
+
+    def __post_init__(self) -> None:
+        gateway = self.door if isinstance(self.door, Gateway) else None
+        self.bench = Bench(self.door.state, self.door.executor, self.key, gateway)
+
+    @property
+    def state(self) -> TrialState:
+        """The trial's state."""
+        return self.door.state
+
+
+def identity_of(agent: Agent) -> Identity:
+    """Return who proposes, as the session knows it.
+
+    Raises:
+        SoclabError: when the agent lacks a name.
+    """
+    name, model = _text(getattr(agent, "name", None)), _text(getattr(agent, "model", None))
+    if not name:
+        raise SoclabError(f"the agent {type(agent).__name__} has no name; give it a `name` text")
+    if not callable(getattr(agent, "investigate", None)):
+        raise SoclabError(f"the agent {name!r} has no investigate(case, soc) method")
+    return Identity(name, model, "scripted" if is_scripted(agent) else "live")
+
+
+def _text(value: Any) -> str:
+    """Return an agent's word about itself as plain text that can be logged; empty where it is no text."""
+    return str.__str__(value).encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """The control plane of a trial: the engine that decides and the approver who answers."""
+
+    engine: Engine
+    approver: Approver
+
+
+def open_door(state: TrialState) -> Door:
+    """Return the baseline arm's door."""
+    return OpenDoor(state, Executor(state, None))
+
+
+def guarded_door(state: TrialState, key: bytes, control: Control) -> Door:
+    """Return the protected arm's door."""
+    office = GrantOffice(key, state.trial)
+    return Gateway(state, Executor(state, office), office, control.engine, control.approver)
+
+
+def state_of(  # noqa: PLR0917  # what a state is made of
+    unit: Unit, trial: str, agent: Agent, world: World, level: Level, ledger: Ledger | None = None
+) -> TrialState:
+    """Return a trial's state; a live agent's own model is the one under test and so approved."""
+    identity = identity_of(agent)
+    if identity.kind == "live":
+        models = (*world.charter.approved_models, identity.model)
+        world.charter = replace(world.charter, approved_models=models)
+    authority = min(level.rank, world.charter.level or level.rank)
+    return TrialState(trial, world, unit.registry, identity, authority, ledger or Ledger())
+
+
+def run(setup: Setup) -> Outcome:
+    """Run a trial to its end and judge it; nothing that an agent does raises."""
+    _start(setup)
+    for step in setup.unit.harness:
+        bench.before(step, setup.bench)
+    conducted = conduct(setup.agent, setup.unit.case(), setup.door.serve, setup.timeout)
+    if conducted.finding is not None:
+        setup.door.serve(conducted.finding)
+    if any(e["type"] == "proposal" for e in setup.state.ledger.events):
+        for step in setup.unit.harness:
+            bench.after(step, setup.bench)
+    return _finish(setup, conducted)
+
+
+def _start(setup: Setup) -> None:
+    scenario, incident = setup.unit.scenario, setup.unit.incident.incident
+    setup.state.log(
+        "trial_started",
+        {
+            "trial": setup.state.trial,
+            "scenario": scenario.id,
+            "version": scenario.version,
+            "variant": setup.unit.variant,
+            "arm": setup.arm.value,
+            "level": setup.state.level,
+            "agent": setup.state.identity.name,
+            "model": setup.state.identity.model,
+            "incident": incident.id,
+            "alert": incident.alert.model_dump(),
+            "goal": scenario.goal or incident.goal,
+        },
+    )
+
+
+def _finish(setup: Setup, conducted: Conduct) -> Outcome:
+    state = setup.state
+    if conducted.cause:
+        state.log("agent_error", {"error": conducted.cause})
+    scenario = setup.unit.scenario
+    scene = scene_of(state.ledger.events, setup.unit.registry, state.world.charter)
+    steps = Counter(bench.step_name(step) for step in setup.unit.harness)
+    performed = (steps & Counter(setup.bench.performed)).total()
+    judgement = judge.judge(setup.unit.question, scene, conducted.cause, performed)
+    scripted = state.identity.kind == "scripted"
+    passed, cause = judge.expectation(judgement, setup.arm, scripted, scenario.stopped_by)
+    broken = judge.breaches(state.ledger.events) if setup.arm is Arm.PROTECTED else ()
+    state.log("trial_ended", {"cause": conducted.cause, **sealed(judgement, broken)})
+    log = state.ledger
+    return Outcome(state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken)
+
+
+def sealed(judgement: Judgement, broken: Sequence[str]) -> dict[str, Any]:
+    """Return what the last event of a transcript says of the verdict, so that the chain holds it too."""
+    return {
+        "verdict": judgement.verdict.value,
+        "delivered": judgement.delivered,
+        "stopped_by": judgement.stop.reason,
+        "breaches": list(broken),
+    }
+
+
+def scene_of(events: Sequence[Event], registry: Registry, charter: Charter) -> Scene:
+    """Return what oracles look at."""
+    return Scene(oracles.deeds_of(events, registry), events, registry, charter)
