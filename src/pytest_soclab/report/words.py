@@ -5,6 +5,7 @@ Nothing here escapes: each surface does that for its own format, on the whole se
 
 from __future__ import annotations
 
+import posixpath
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -228,6 +229,12 @@ def reds(trials: Iterable[Trial]) -> list[Trial]:
 def place(trial: Trial) -> str:
     """Return the scenario's file and line."""
     return f"{trial.file}:{trial.line}"
+
+
+def repository_path(trial: Trial, results: Results) -> str:
+    """Return the scenario's file as seen from the repository's root, which readers outside the machine start from."""
+    below = results.timing.below
+    return posixpath.normpath(f"{below}/{trial.file}") if below and not trial.file.startswith("/") else trial.file
 
 
 def trial_command(trial: Trial, results: Results) -> str:

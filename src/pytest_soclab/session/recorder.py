@@ -16,7 +16,7 @@ from pytest_soclab import __version__
 from pytest_soclab.assurance.assemble import Facts, results_of
 from pytest_soclab.assurance.profile import load_profile
 from pytest_soclab.assurance.units import WORST
-from pytest_soclab.base import clock
+from pytest_soclab.base import checkout, clock
 from pytest_soclab.base.errors import ArtifactError, printable
 from pytest_soclab.evidence import store
 from pytest_soclab.evidence.results import GateStatus, Level, PolicyInfo, Results, Timing, Trial
@@ -105,10 +105,10 @@ class Recorder:
         if self.facts.policy_changed:
             self.failures.append(f"policy_changed: {self.facts.policy_changed}")
         self.artifacts.write(store.RESULTS, store.results_parts(results))
-        text = summary.render(results, self._previous())
-        self.artifacts.write(store.SUMMARY, text)
+        previous = self._previous()
+        self.artifacts.write(store.SUMMARY, summary.render(results, previous))
         self._write_report(results)
-        self._job_summary(text)
+        self._job_summary(results, previous)
         self._sarif(results)
         return results
 
@@ -148,10 +148,15 @@ class Recorder:
             self.failures.append(str(error))
             return None
 
-    def _job_summary(self, text: str) -> None:
+    def _job_summary(self, results: Results, previous: Results | None) -> None:
         target = self.settings.summary or os.environ.get("GITHUB_STEP_SUMMARY")
         if target:
-            self._outside(Path(target), text, "a")
+            from pytest_soclab.report import summary
+
+            path = Path(target)
+            present = path.stat().st_size if path.is_file() else 0
+            place = str(self.artifacts.folder / store.SUMMARY)
+            self._outside(path, summary.appended(results, previous, present, place), "a")
 
     def _sarif(self, results: Results) -> None:
         if self.settings.sarif:
@@ -176,6 +181,7 @@ class Recorder:
             pytest=pytest.__version__,
             soclab=__version__,
             trial_seconds=dict(sorted(self.seconds.items())),
+            below=checkout.below(self.config.rootpath),
             ci={name: printable(os.environ[name]) for name in _CI if os.environ.get(name)},
         )
 
