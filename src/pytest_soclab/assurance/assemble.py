@@ -133,7 +133,8 @@ def _complete(counts: ScenarioCount) -> bool:
 
 
 def _coverage(counts: ScenarioCount) -> str:
-    text = f"{counts.run} of {counts.corpus} scenarios ran"
+    part = f" whole, {len(counts.partial)} in part" if counts.partial else ""
+    text = f"{counts.run} of {counts.corpus} scenarios ran{part}"
     return f"{text}, {counts.errors} could not be read" if counts.errors else text
 
 

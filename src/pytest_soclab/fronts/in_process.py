@@ -19,7 +19,7 @@ from queue import Empty as Nothing
 from queue import SimpleQueue
 from typing import Any
 
-from pytest_soclab.base.clock import monotonic
+from pytest_soclab.fronts.patience import Patience, leave_behind
 from pytest_soclab.fronts.protocol import Agent, Case, Finding
 from pytest_soclab.fronts.scripted import PUBLISH, Scripted, is_scripted
 from pytest_soclab.gateway.normal import Request, request_from, request_of, said
@@ -166,18 +166,20 @@ def _apart(agent: Agent, case: Case, serve: Serve, timeout: float) -> Conduct:
     thread = threading.Thread(target=_work, args=given, name="soclab-agent", daemon=True)
     thread.start()
     try:
-        return _attend(requests, replies, serve, timeout)
+        return _attend(Patience(requests, timeout), replies, serve, timeout)
     finally:
         replies.put(None)
+        if thread.is_alive():
+            leave_behind()
 
 
-def _attend(requests: SimpleQueue[Any], replies: SimpleQueue[Any], serve: Serve, timeout: float) -> Conduct:
-    until, calls = monotonic() + timeout, 0
-    while (left := until - monotonic()) > 0:
+def _attend(requests: Patience, replies: SimpleQueue[Any], serve: Serve, timeout: float) -> Conduct:
+    calls = 0
+    while True:
         try:
-            kind, text = _opened(requests.get(timeout=left))
+            kind, text = _opened(requests.get())
         except Nothing:
-            break
+            return Conduct(cause=f"the agent did not finish within {timeout:g} s")
         if kind == "ended":
             return Conduct(cause=text)
         try:
@@ -190,7 +192,6 @@ def _attend(requests: SimpleQueue[Any], replies: SimpleQueue[Any], serve: Serve,
             return Conduct(cause=f"the agent made more than {MOST_CALLS} calls")
         calls += 1
         replies.put(_handed(serve(request)))
-    return Conduct(cause=f"the agent did not finish within {timeout:g} s")
 
 
 def _opened(message: Any) -> tuple[str, str]:

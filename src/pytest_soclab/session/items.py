@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
-from pytest_soclab.base.errors import Fault, ScenarioError, SoclabError
+from pytest_soclab.base.errors import Fault, ScenarioError, SoclabError, UsageError
 from pytest_soclab.evidence.results import Arm, Trial, Verdict
 from pytest_soclab.gateway.gateway import Gateway
 from pytest_soclab.gateway.state import Identity
@@ -42,6 +42,8 @@ class ScenarioFile(pytest.File):
         fixtures: Any = None  # the same for all items of the file, as for the cases of a parametrized test
         for spec in _specs(lab, loaded):
             item = _item(self, lab, spec, fixtures)
+            if fixtures is None and not _runs_once(lab, item):
+                return
             fixtures = item._fixtureinfo
             yield item
 
@@ -52,6 +54,25 @@ class ScenarioFile(pytest.File):
         if isinstance(excinfo.value, SoclabError):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
+
+
+def _runs_once(lab: Lab, item: ScenarioItem) -> bool:
+    """Tell whether none of an item's fixtures has params, for which pytest makes items of Python functions alone.
+
+    Raises:
+        UsageError: at the first file of a session; the others have nothing to add to it.
+    """
+    closure = item._fixtureinfo.name2fixturedefs
+    found = next((made[-1] for made in closure.values() if made and made[-1].params is not None), None)
+    if found is None:
+        return True
+    if lab.several:
+        return False
+    lab.several = True
+    code = found.func.__code__
+    place, number = f"{Path(code.co_filename).name}:{code.co_firstlineno}", len(found.params or ())
+    what = f"{place}: the fixture {found.argname!r} has {number} params, expected none: a session tests one agent"
+    raise UsageError(f"{what}; read the choice from an option or the environment, and run pytest once for each")
 
 
 def _specs(lab: Lab, loaded: LoadedScenario) -> Iterator[Spec]:
@@ -100,7 +121,10 @@ class Spec:
 NOT_RUN = "not run: the session ended before it"
 
 
-def skeleton(lab: Lab, spec: Spec, nodeid: str, cause: str = NOT_RUN) -> Trial:
+Kind = Literal["scripted", "live"]
+
+
+def skeleton(lab: Lab, spec: Spec, nodeid: str, cause: str = NOT_RUN, kind: Kind = "scripted") -> Trial:
     """Return the record of a trial before it ran: inconclusive."""
     scenario = spec.loaded.scenario
     names = scenario.attack_succeeds_when or {}
@@ -109,7 +133,7 @@ def skeleton(lab: Lab, spec: Spec, nodeid: str, cause: str = NOT_RUN) -> Trial:
         id=spec.trial, scenario=scenario.id, version=scenario.version, variant=spec.variant, arm=spec.arm,
         repetition=spec.repetition, kind=scenario.kind, title=scenario.title, tier=scenario.tier,
         family=scenario.family, incident=scenario.incident, surface=spec.loaded.surface, atlas=scenario.atlas,
-        owasp=scenario.owasp, gates=gates, twin=scenario.twin, agent_kind="scripted", verdict=Verdict.INCONCLUSIVE,
+        owasp=scenario.owasp, gates=gates, twin=scenario.twin, agent_kind=kind, verdict=Verdict.INCONCLUSIVE,
         passed=False, cause=cause, delivered=False, stopped_by=NOTHING.reason, stopped_layer=NOTHING.layer,
         expected_stop=scenario.stopped_by, file=spec.loaded.shown, line=1, nodeid=nodeid, root_hash="",
     )  # fmt: skip
@@ -118,7 +142,7 @@ def skeleton(lab: Lab, spec: Spec, nodeid: str, cause: str = NOT_RUN) -> Trial:
 _NODE = re.compile(r"(?P<path>.*)::(?P<id>(?:ATK|BEN)-\d+)\[(?P<variant>\w+)-(?P<arm>[a-z]+)(?:-(?P<again>\d+))?\]")
 
 
-def lost(lab: Lab, root: Path, nodeid: str, cause: str) -> dict[str, Any] | None:
+def lost(lab: Lab, root: Path, nodeid: str) -> dict[str, Any] | None:
     """Return the census of one item that no process speaks for any more, read from its file; None for other items."""
     match = _NODE.fullmatch(nodeid)
     path = root / match["path"] if match else root
@@ -126,7 +150,7 @@ def lost(lab: Lab, root: Path, nodeid: str, cause: str) -> dict[str, Any] | None
         return None
     loaded = load_scenario(path, lab.vocabulary, _shown(path, root))
     spec = Spec(loaded, match["variant"], Arm(match["arm"]), int(match["again"] or 1))
-    record = skeleton(lab, spec, nodeid, cause).model_dump(mode="json")
+    record = skeleton(lab, spec, nodeid).model_dump(mode="json")
     files = corpus_of(path.parent)
     return {
         "selected": [record],
@@ -168,6 +192,8 @@ class ScenarioItem(pytest.Function):
         self.lab = lab
         self.spec = spec
         self.record: dict[str, Any] | None = None
+        self.begun = False
+        """Whether its fixtures are being made: a skip before that leaves it out of the selection."""
         scenario = spec.loaded.scenario
         marks = [scenario.kind.value, f"tier_{scenario.tier.value}", f"family_{scenario.family.value}"]
         for mark in (*marks, f"incident_{scenario.incident.replace('-', '_')}", f"arm_{spec.arm.value}"):
@@ -193,12 +219,14 @@ class ScenarioItem(pytest.Function):
 
     def setup(self) -> None:
         """Have the fixtures make the parts of this trial."""
+        self.begun = True
         _RUNNING.append(self)
         super().setup()
 
     def teardown(self) -> None:
         """Leave the fixtures to the next trial."""
         super().teardown()
+        self.begun = False
         _RUNNING.remove(self)
 
     def perform(self, soclab_agent: Any, soclab_gateway: Any) -> None:
@@ -265,7 +293,13 @@ class ScenarioItem(pytest.Function):
 
     def skeleton(self, cause: str = NOT_RUN) -> Trial:
         """Return the record of this item before it ran: inconclusive."""
-        return skeleton(self.lab, self.spec, self.nodeid, cause)
+        return skeleton(self.lab, self.spec, self.nodeid, cause, self._kind())
+
+    def _kind(self) -> Kind:
+        """Return what agent a trial that did not run would have had: ours, unless a fixture of the user makes it."""
+        made = self._fixtureinfo.name2fixturedefs.get("soclab_agent") or ()
+        ours = bool(made) and made[-1].func.__module__ == f"{__name__.partition('.')[0]}.plugin"
+        return "scripted" if ours else "live"
 
     def repr_failure(  # type: ignore[override]  # pytest calls it with the exception alone
         self, excinfo: pytest.ExceptionInfo[BaseException]
@@ -328,6 +362,12 @@ def _incidents_beside(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted((_corpus_root(folder) / "incidents").glob("*.yaml")))
 
 
+def forget() -> None:
+    """Forget what was read of corpora: a process may hold several sessions, between which files change."""
+    for cached in (corpus_of, corpus_digest, _incidents_beside):
+        cached.cache_clear()
+
+
 def _file_digest(path: str) -> str:
     if not Path(path).is_file():  # a link to nothing, a pipe: a scenario that cannot run, which is no reason to stop
         return "unreadable"
@@ -354,7 +394,7 @@ def census(lab: Lab, items: Iterable[pytest.Item]) -> dict[str, Any]:
         "repeat": lab.settings.repeat,
         "items": wanted,
         "digests": {item.spec.loaded.scenario.id: item.spec.loaded.digest for item in own},
-        "variants": {item.spec.loaded.scenario.id: list(item.spec.loaded.scenario.variants) for item in own},
+        "variants": {item.spec.loaded.scenario.id: list(item.spec.loaded.scenario.variants) for item in wanted},
     }
 
 

@@ -20,6 +20,8 @@ RECORDER: pytest.StashKey[Recorder] = pytest.StashKey()
 """Present once a scenario or a known-answer option appears."""
 CENSUS: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 """What this process selected."""
+CHOSEN: pytest.StashKey[tuple[str, ...]] = pytest.StashKey()
+"""The paths and node ids within the bundled corpus that the command line names."""
 GATE: pytest.StashKey[GateResult] = pytest.StashKey()
 """The known-answer gate's result, where the options ask for one."""
 

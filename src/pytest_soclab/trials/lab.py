@@ -45,6 +45,8 @@ class Lab:
     """What a scenario says beside its names, to the file that says it: a copy is no evidence of its own."""
     above_level: set[str] = field(default_factory=set)
     """Scenario files that need a higher level than the one under test."""
+    several: bool = False
+    """Whether a fixture with params was refused, which would run each trial several times."""
     _incidents: dict[Path, tuple[LoadedIncident, Prepared]] = field(default_factory=dict)
     _units: dict[tuple[str, str, str], Unit] = field(default_factory=dict)
     _witnesses: dict[tuple[str, str, str], str] = field(default_factory=dict)

@@ -1,0 +1,87 @@
+"""What a session's arguments select, in words that select it again, and the choice that pytest cannot make itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from pytest_soclab.base import resources
+from pytest_soclab.base.errors import UsageError
+from pytest_soclab.session import state
+from pytest_soclab.session.items import ScenarioItem, in_shard
+
+_SINGLE = {"-k": "keyword", "-m": "markexpr"}
+_REPEATED = {"--deselect": "deselect", "--ignore": "ignore", "--ignore-glob": "ignore_glob"}
+
+
+def words(config: pytest.Config) -> tuple[str, ...]:
+    """Return the arguments that select the same items again: expressions, what is left out, paths and node ids."""
+    found = [
+        word for option, name in _SINGLE.items() if (value := getattr(config.option, name)) for word in (option, value)
+    ]
+    for option, name in _REPEATED.items():
+        found += [f"{option}={value}" for value in getattr(config.option, name, None) or ()]
+    return (*found, *_named(config))
+
+
+def _named(config: pytest.Config) -> list[str]:
+    """Return the paths and node ids on the command line; none where pytest took its own start."""
+    return list(config.args) if config.args_source is pytest.Config.ArgsSource.ARGS else []
+
+
+def point_at_bundled(config: pytest.Config) -> None:
+    """Have the session collect the bundled corpus, and keep what is named within it for `select`.
+
+    pytest prints ids such as `attacks/ATK-001-….yaml::ATK-001[plain-protected]` for it, which no path leads to.
+    """
+    own = resources.scenarios()
+    named = _named(config)
+    within = [argument for argument in named if _is_within(argument, own, config.invocation_params.dir)]
+    config.stash[state.CHOSEN] = tuple(within)
+    config.args[:] = [*(argument for argument in named if argument not in within), str(own)]
+
+
+def _is_within(argument: str, corpus: Path, here: Path) -> bool:
+    path = argument.partition("::")[0]
+    return bool(path) and not (here / path).exists() and (corpus / path).exists()
+
+
+def select(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the scenarios of other shards, and what a choice within the bundled corpus leaves out.
+
+    Raises:
+        UsageError: when a chosen id is none of the corpus.
+    """
+    shard = config.stash[state.LAB]().settings.shard
+    chosen = config.stash.get(state.CHOSEN, ())
+    out = {
+        item for item in items if isinstance(item, ScenarioItem) and not in_shard(item.spec.loaded.scenario.id, shard)
+    }
+    if chosen:
+        out |= _others(items, chosen)
+    if out:
+        config.hook.pytest_deselected(items=[item for item in items if item in out])
+        items[:] = [item for item in items if item not in out]
+
+
+def _others(items: Iterable[pytest.Item], chosen: Iterable[str]) -> set[pytest.Item]:
+    """Return the bundled scenarios that no choice names."""
+    corpus = resources.scenarios()
+    own = {item for item in items if isinstance(item, ScenarioItem) and item.path.is_relative_to(corpus)}
+    kept: set[ScenarioItem] = set()
+    for choice in chosen:
+        found = {item for item in own if _names(choice, item, corpus)}
+        if not found:
+            raise UsageError(
+                f"{choice}: found no such item in the bundled corpus; `pytest --soclab-bundled --collect-only -q` lists all"
+            )
+        kept |= found
+    return set(own - kept)
+
+
+def _names(choice: str, item: ScenarioItem, corpus: Path) -> bool:
+    path, _, name = choice.partition("::")
+    place = corpus / path
+    return item.path.is_relative_to(place) and name in ("", item.name)
