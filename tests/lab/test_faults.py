@@ -157,7 +157,10 @@ def test_ctrl_c_keeps_pytests_exit_status_and_lists_what_did_not_run(corpus: Cor
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"],
         cwd=corpus.pytester.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
-    time.sleep(6)
+    until = time.monotonic() + 60
+    while not (corpus.artifacts / ".in-use").exists() and time.monotonic() < until:  # there once the first trial begins
+        time.sleep(0.1)
+    time.sleep(1)
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=30)
     assert process.returncode == pytest.ExitCode.INTERRUPTED

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import pytest
 
-from pytest_soclab.base.errors import Fault, ScenarioError, SoclabError, UsageError
+from pytest_soclab.base.errors import Fault, ScenarioError, SoclabError
 from pytest_soclab.evidence.results import Arm, Trial, Verdict
 from pytest_soclab.gateway.gateway import Gateway
 from pytest_soclab.gateway.state import Identity
@@ -22,6 +22,7 @@ from pytest_soclab.policy.model import Engine
 from pytest_soclab.report import failure, junit
 from pytest_soclab.scenario.load import LoadedScenario, load_scenario
 from pytest_soclab.session import state
+from pytest_soclab.session.params import runs_once
 from pytest_soclab.trials.lab import Lab
 from pytest_soclab.trials.trial import Control, Outcome, Setup, Unit, guarded_door, run, state_of
 
@@ -42,7 +43,7 @@ class ScenarioFile(pytest.File):
         fixtures: Any = None  # the same for all items of the file, as for the cases of a parametrized test
         for spec in _specs(lab, loaded):
             item = _item(self, lab, spec, fixtures)
-            if fixtures is None and not _runs_once(lab, item):
+            if fixtures is None and not runs_once(lab, item):
                 return
             fixtures = item._fixtureinfo
             yield item
@@ -54,25 +55,6 @@ class ScenarioFile(pytest.File):
         if isinstance(excinfo.value, SoclabError):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
-
-
-def _runs_once(lab: Lab, item: ScenarioItem) -> bool:
-    """Tell whether none of an item's fixtures has params, for which pytest makes items of Python functions alone.
-
-    Raises:
-        UsageError: at the first file of a session; the others have nothing to add to it.
-    """
-    closure = item._fixtureinfo.name2fixturedefs
-    found = next((made[-1] for made in closure.values() if made and made[-1].params is not None), None)
-    if found is None:
-        return True
-    if lab.several:
-        return False
-    lab.several = True
-    code = found.func.__code__
-    place, number = f"{Path(code.co_filename).name}:{code.co_firstlineno}", len(found.params or ())
-    what = f"{place}: the fixture {found.argname!r} has {number} params, expected none: a session tests one agent"
-    raise UsageError(f"{what}; read the choice from an option or the environment, and run pytest once for each")
 
 
 def _specs(lab: Lab, loaded: LoadedScenario) -> Iterator[Spec]:

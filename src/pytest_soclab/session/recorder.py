@@ -8,7 +8,7 @@ import platform
 import socket
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -18,13 +18,11 @@ from pytest_soclab.assurance.profile import load_profile
 from pytest_soclab.assurance.units import WORST
 from pytest_soclab.base import checkout, clock
 from pytest_soclab.base.errors import ArtifactError, printable
+from pytest_soclab.base.settings import Settings
 from pytest_soclab.evidence import store
 from pytest_soclab.evidence.results import GateStatus, Level, PolicyInfo, Results, Timing, Trial
 from pytest_soclab.evidence.store import Artifacts, transcripts_to_show
 from pytest_soclab.session import selection
-
-if TYPE_CHECKING:
-    from pytest_soclab.base.settings import Settings
 
 _CI = ("GITHUB_REF_NAME", "GITHUB_SHA", "GITHUB_RUN_ID", "CI_COMMIT_REF_NAME", "CI_COMMIT_SHA", "CI_JOB_ID")
 
@@ -37,7 +35,8 @@ class Recorder:
         self.settings = settings
         self.profile, self.profile_digest = load_profile(settings.assurance_profile)
         self.facts = Facts(settings.mode, Level(settings.level), (*settings.command(), *selection.words(config)))
-        self.artifacts = Artifacts(config.invocation_params.dir / settings.artifacts)
+        given = settings.artifacts != Settings().artifacts
+        self.artifacts = Artifacts((config.invocation_params.dir if given else config.rootpath) / settings.artifacts)
         self.started, self.start = clock.wall_time(), clock.monotonic()
         self.seconds: dict[str, float] = {}
         self.policies: set[str] = set()

@@ -69,19 +69,18 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
 def _others(items: Iterable[pytest.Item], chosen: Iterable[str]) -> set[pytest.Item]:
     """Return the bundled scenarios that no choice names."""
     corpus = resources.scenarios()
-    own = {item for item in items if isinstance(item, ScenarioItem) and item.path.is_relative_to(corpus)}
-    kept: set[ScenarioItem] = set()
+    own: set[pytest.Item] = {i for i in items if isinstance(i, ScenarioItem) and i.path.is_relative_to(corpus)}
+    kept: set[pytest.Item] = set()
     for choice in chosen:
         found = {item for item in own if _names(choice, item, corpus)}
         if not found:
-            raise UsageError(
-                f"{choice}: found no such item in the bundled corpus; `pytest --soclab-bundled --collect-only -q` lists all"
-            )
+            remedy = "`pytest --soclab-bundled --collect-only -q` lists all"
+            raise UsageError(f"{choice}: found no such item in the bundled corpus; {remedy}")
         kept |= found
-    return set(own - kept)
+    return own - kept
 
 
-def _names(choice: str, item: ScenarioItem, corpus: Path) -> bool:
+def _names(choice: str, item: pytest.Item, corpus: Path) -> bool:
     path, _, name = choice.partition("::")
     place = corpus / path
     return item.path.is_relative_to(place) and name in ("", item.name)

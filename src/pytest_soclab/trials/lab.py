@@ -146,7 +146,7 @@ class Lab:
 
             self._opa = start_opa(self.settings.opa_binary)
             url = self._opa.url
-        return ServerEngine.connect(str(url), source)
+        return ServerEngine.connect(str(url), source, token_env=self.settings.opa_token_env)
 
     def policy_info(self) -> PolicyInfo | None:
         """Return what the results say about the policy, None where no engine was needed."""
