@@ -26,9 +26,9 @@ from pytest_soclab.assurance.profile import load_profile
 from pytest_soclab.evidence import results
 from pytest_soclab.fronts import protocol
 from pytest_soclab.gateway import state as gateway_state
-from pytest_soclab.harness.bench import STEPS
+from pytest_soclab.harness.steps import STEPS
 from pytest_soclab.judging import oracles
-from pytest_soclab.session import state
+from pytest_soclab.session import hookspecs, state
 from pytest_soclab.soc.registry import Tool
 from pytest_soclab.soc.servers import registry
 
@@ -228,7 +228,7 @@ def hook_table() -> str:
     """List the hooks with their signatures."""
     rows = (
         (code(f"{node.name}({ast.unparse(node.args)})"), code(ast.unparse(node.returns) if node.returns else ""), says)
-        for node, says in documented(options)
+        for node, says in documented(hookspecs)
         if node.name.startswith("pytest_soclab_")
         if isinstance(node, ast.FunctionDef)
     )

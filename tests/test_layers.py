@@ -39,12 +39,9 @@ def top(path: Path) -> str:
 
 
 def imports(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield line and dotted name of every import that runs."""
+    """Yield line and dotted name of every import, those that only a type checker sees included."""
     tree = ast.parse(path.read_text())
-    hidden = {id(inner) for node in ast.walk(tree) if is_type_checking(node) for inner in ast.walk(node)}
     for node in ast.walk(tree):
-        if id(node) in hidden:
-            continue
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -52,8 +49,40 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
-def is_type_checking(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+def dotted(path: Path) -> str:
+    return str(path.relative_to(PACKAGE)).removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+
+
+def arrows() -> dict[str, set[str]]:
+    """Return which module of ours imports which."""
+    known = {dotted(path): path for path in modules()}
+    found: dict[str, set[str]] = {name: set() for name in known}
+    for name, path in known.items():
+        for _, imported in imports(path):
+            parts = imported.split(".")[1:] if imported.startswith(f"{NAME}.") else []
+            target = next(
+                (t for n in (len(parts), len(parts) - 1) if n > 0 and (t := ".".join(parts[:n])) in known), ""
+            )
+            found[name] |= {target} - {"", name}
+    return found
+
+
+def circles(found: dict[str, set[str]]) -> set[str]:
+    """Return the modules that take part in a circle: those left once all without an arrow out are taken away."""
+    left = {name: set(targets) for name, targets in found.items()}
+    while free := {name for name, targets in left.items() if not targets}:
+        left = {name: targets - free for name, targets in left.items() if name not in free}
+    return {name for name in left if name in reachable(name, left)}
+
+
+def reachable(start: str, found: dict[str, set[str]]) -> set[str]:
+    seen: set[str] = set()
+    todo = [start]
+    while todo:
+        new = found.get(todo.pop(), set()) - seen
+        seen |= new
+        todo += new
+    return seen
 
 
 def faults(path: Path) -> Iterator[str]:
@@ -86,6 +115,23 @@ def test_the_check_sees_an_upward_import(tmp_path: Path, monkeypatch: pytest.Mon
         "evidence imports trials, which lies above it",
         "evidence imports scipy, which ARCHITECTURE.md does not give it",
     ]
+
+
+def test_no_module_takes_part_in_a_circle() -> None:
+    assert circles(arrows()) == set()
+
+
+def test_a_circle_is_seen() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set()}) == {"b", "c"}
+
+
+def test_every_room_says_what_lives_there() -> None:
+    for folder in {path.parent for path in modules()} - {PACKAGE}:
+        assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text())), f"{folder} has no docstring"
+
+
+def test_little_lies_loose_beside_the_rooms() -> None:
+    assert {path.stem for path in PACKAGE.glob("*.py")} == {"__init__", "plugin", "options", "public"}
 
 
 def test_the_plugin_is_a_switchboard() -> None:

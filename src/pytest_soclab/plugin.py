@@ -1,18 +1,17 @@
 """The pytest11 entry: hooks and fixtures that only forward.
 
-Every pytest run pays for it, each further module the most, so whatever can wait is imported when it is needed: once a
-scenario or an option of ours appears. `listener.register` then adds marks and the hooks of a session.
-(PYTEST_DONT_REWRITE: nothing is asserted here.)
+Every pytest run pays for it, so whatever can wait is imported when it is needed: once a scenario or an option of ours
+appears. `hooks.register` then adds marks and the hooks of a session.
 """
 
 from __future__ import annotations
 
-import sys
-from importlib.machinery import PathFinder
-from importlib.util import module_from_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from pytest_soclab import options
+from pytest_soclab.session import hookspecs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,21 +19,10 @@ if TYPE_CHECKING:
     from pytest_soclab.session.fixtures import Agent, Approver, Door, Engine, Ledger, World
 
 
-def _plainly(name: str) -> Any:
-    """Import a light module of ours past pytest's assertion rewriter, which reads bytecode a few bytes at a time."""
-    spec: Any = PathFinder.find_spec(name, [__file__.rpartition("/")[0]])
-    module = sys.modules[name] = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-options = _plainly("pytest_soclab.options")
-
-
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Add the options, the ini values and the hooks that other plugins implement."""
     options.add_options(parser)
-    pluginmanager.add_hookspecs(options)
+    pluginmanager.add_hookspecs(hookspecs)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -54,8 +42,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """Collect `ATK-*.yaml` and `BEN-*.yaml`, and touch no other file."""
     if file_path.suffix != ".yaml" or not file_path.name.startswith(("ATK-", "BEN-")):
         return None
-    from pytest_soclab.session import lifecycle
+    from pytest_soclab.session import hooks, lifecycle
 
+    hooks.register(parent.config)
     return lifecycle.collect_file(file_path, parent)
 
 

@@ -1,8 +1,27 @@
-"""What an agent's author needs, by short names: `from pytest_soclab import Finding` leads here."""
+"""What authors of agents and of plugins import; `from pytest_soclab import Finding` leads here.
+
+Nothing else of the package is promised to stay where it is.
+"""
 
 from __future__ import annotations
 
 from pytest_soclab.fronts.protocol import Agent, Case, Claim, Finding, Soc, ToolSpec
 from pytest_soclab.gateway.state import ToolResult
+from pytest_soclab.harness.bench import Bench, Step
+from pytest_soclab.judging.oracles import Oracle
+from pytest_soclab.soc.registry import Registry, Tool
 
-__all__ = ["Agent", "Case", "Claim", "Finding", "Soc", "ToolResult", "ToolSpec"]
+__all__ = [
+    "Agent",
+    "Bench",
+    "Case",
+    "Claim",
+    "Finding",
+    "Oracle",
+    "Registry",
+    "Soc",
+    "Step",
+    "Tool",
+    "ToolResult",
+    "ToolSpec",
+]

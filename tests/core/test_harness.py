@@ -8,7 +8,8 @@ from pytest_soclab.evidence import ledger
 from pytest_soclab.evidence.results import Arm, Verdict
 from pytest_soclab.gateway import grants
 from pytest_soclab.gateway.grants import GrantOffice
-from pytest_soclab.harness import bench as harness
+from pytest_soclab.harness import tampering
+from pytest_soclab.harness.steps import STEPS as BUILT_IN
 
 from .support import DISABLE, READ, Live, allow, of_type, red
 
@@ -67,7 +68,7 @@ def unit_of(bench, name, **changed):
 
 
 def test_every_step_is_tried():
-    assert {fields.get("step", name) for name, (fields, *_) in STEPS.items()} == set(harness.STEPS)
+    assert {fields.get("step", name) for name, (fields, *_) in STEPS.items()} == set(BUILT_IN)
 
 
 @pytest.mark.parametrize("name", STOPPED)
@@ -196,7 +197,7 @@ def test_tampering_works_on_a_copy(bench):
         assert (step["tampering"], step["noticed"]) == (True, True)
         assert ledger.verify(outcome.events, outcome.root_hash) is None
         events = outcome.events[:6]
-        changed = harness._changed(events, how)
+        changed = tampering.changed(events, how)
         assert changed != events
         assert events == outcome.events[:6]
 
@@ -232,7 +233,7 @@ def test_sabotage_of_the_checks_lets_each_step_succeed(bench, monkeypatch):
                 )
                 red(check_stopped, bench, name)
     with monkeypatch.context() as patch:
-        patch.setattr(harness.ledger, "verify", lambda *_: None)
+        patch.setattr(tampering.ledger, "verify", lambda *_: None)
         for how in ("edit", "drop", "reorder", "truncate", "rehash"):
             with pytest.raises(AssertionError):
                 check_verdict(bench, f"tamper {how}")

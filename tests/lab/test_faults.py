@@ -152,15 +152,20 @@ def test_a_worker_that_crashes_leaves_an_inconclusive_trial(corpus: Corpus) -> N
 
 
 def test_ctrl_c_keeps_pytests_exit_status_and_lists_what_did_not_run(corpus: Corpus) -> None:
-    agent(corpus, "soc.call('siem.search', {'query': '*'}); time.sleep(60)")
+    agent(corpus, "soc.call('siem.search', {'query': '*'}); open('begun', 'w').close(); time.sleep(60)")
+    # a parent that ignores SIGINT, such as a shell's background job, hands that down
+    code = (
+        "import signal, sys, pytest; signal.signal(signal.SIGINT, signal.default_int_handler); sys.exit(pytest.main())"
+    )
     process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"],
+        [sys.executable, "-c", code, "-p", "no:cacheprovider"],
         cwd=corpus.pytester.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     until = time.monotonic() + 60
-    while not (corpus.artifacts / ".in-use").exists() and time.monotonic() < until:  # there once the first trial begins
-        time.sleep(0.1)
-    time.sleep(1)
+    while not (corpus.pytester.path / "begun").exists():
+        assert process.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=30)
     assert process.returncode == pytest.ExitCode.INTERRUPTED

@@ -12,8 +12,8 @@ HEAVY = {
     "httpx", "jinja2", "jwt", "markdown_it", "mcp", "numpy", "opa_client", "pydantic", "regopy", "rfc8785", "ruamel",
     "scipy",
 }  # fmt: skip
-LIGHT = {"options", "plugin"}
-LISTED = {"listener", "state"}
+LIGHT = {"options", "plugin", "session", "session.hookspecs"}
+LISTED = {"session.hooks", "session.state"}
 
 PROBE = """
 import sys

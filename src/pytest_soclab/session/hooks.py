@@ -46,7 +46,7 @@ class Listener:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         """Add the known-answer gate's items and keep this shard's scenarios."""
-        if state.LAB in self.config.stash:
+        if state.find(self.config):
             from pytest_soclab.session import lifecycle
 
             lifecycle.add_known_answers(session, items)
@@ -54,7 +54,7 @@ class Listener:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Load the policy before any trial runs."""
-        if state.LAB in self.config.stash:
+        if state.find(self.config):
             from pytest_soclab.session import lifecycle
 
             lifecycle.check(session)
@@ -68,21 +68,21 @@ class Listener:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Assemble the results and raise the exit status where a gate says so."""
-        if state.RECORDER in self.config.stash or state.LAB in self.config.stash:
+        if state.find(self.config):
             from pytest_soclab.session import lifecycle
 
             lifecycle.finish(session)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Write the terminal section."""
-        if state.RECORDER in self.config.stash:
+        if state.find(self.config):
             from pytest_soclab.session import lifecycle
 
             lifecycle.summarise(self.config, terminalreporter)
 
     def pytest_unconfigure(self) -> None:
         """Release the policy engine."""
-        if state.LAB in self.config.stash:
+        if state.find(self.config):
             from pytest_soclab.session import lifecycle
 
             lifecycle.close(self.config)

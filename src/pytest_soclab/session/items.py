@@ -36,7 +36,7 @@ class ScenarioFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield the items of a valid file; a file that cannot be read raises all its faults."""
-        lab = self.config.stash[state.LAB]()
+        lab = state.of(self.config).lab()
         shown = _shown(self.path, self.config.rootpath)
         loaded = load_scenario(self.path, lab.vocabulary, shown)
         _refuse_duplicate(lab, loaded)
@@ -179,7 +179,7 @@ class ScenarioItem(pytest.Function):
         scenario = spec.loaded.scenario
         marks = [scenario.kind.value, f"tier_{scenario.tier.value}", f"family_{scenario.family.value}"]
         for mark in (*marks, f"incident_{scenario.incident.replace('-', '_')}", f"arm_{spec.arm.value}"):
-            self.add_marker(self.config.stash[state.MARKS](mark))
+            self.add_marker(state.of(self.config).mark(mark))
         if scenario.from_level.rank > lab.level.rank:
             lab.above_level.add(str(self.path))
             reason = f"{scenario.id} needs {scenario.from_level.value}; the session tests {lab.level.value}"

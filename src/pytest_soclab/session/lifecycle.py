@@ -13,9 +13,9 @@ from pytest_soclab.base.errors import SoclabError
 from pytest_soclab.base.settings import Settings, settings_of, wants_gate
 from pytest_soclab.fronts.patience import leave_behind
 from pytest_soclab.options import distributes
-from pytest_soclab.session import hooks, selection, state
+from pytest_soclab.session import selection, state
 from pytest_soclab.session.items import ScenarioFile, ScenarioItem, census, forget, lost, selected, unfinished
-from pytest_soclab.session.recorder import Recorder, ensure, red_trials
+from pytest_soclab.session.recorder import Recorder, red_trials
 from pytest_soclab.trials.lab import Extensions, Lab
 
 _REPORT_ATTRIBUTE = "soclab"
@@ -79,9 +79,8 @@ def activate(config: pytest.Config) -> None:
     Raises:
         pytest.UsageError: when an option or ini value is wrong.
     """
-    if state.LAB in config.stash:
+    if state.find(config):
         return
-    hooks.register(config)
     forget()
     made: list[Lab] = []
     settings = _usage(lambda: settings_of(config))
@@ -102,10 +101,8 @@ def activate(config: pytest.Config) -> None:
         return marks[name]
 
     config.pluginmanager.register(Reports(config), "soclab-reports")
-    config.stash[state.LAB] = lab
-    config.stash[state.MARKS] = mark
-    if not is_worker(config):
-        _usage(lambda: ensure(config, settings))
+    recorder = None if is_worker(config) else _usage(lambda: Recorder(config, settings))
+    state.begin(config, state.Session(lab, mark, recorder))
 
 
 def prepare(config: pytest.Config) -> None:
@@ -117,7 +114,7 @@ def prepare(config: pytest.Config) -> None:
     if _usage(lambda: wants_gate(settings)):
         from pytest_soclab.session import known_items
 
-        config.stash[state.GATE] = _usage(lambda: known_items.gate_of(settings))
+        state.of(config).gate = _usage(lambda: known_items.gate_of(settings))
     if not is_worker(config) and distributes(config) and (settings.policies or settings.opa_url or settings.opa_binary):
         _usage(lambda: _try_policy(settings))
 
@@ -171,7 +168,7 @@ def collect_file(path: Path, parent: pytest.Collector) -> ScenarioFile:
 
 def add_known_answers(session: pytest.Session, items: list[pytest.Item]) -> None:
     """Add the known-answer gate's items before anything is deselected."""
-    gate = session.config.stash.get(state.GATE, None)
+    gate = state.of(session.config).gate
     if gate is not None:
         from pytest_soclab.session import known_items
 
@@ -190,13 +187,13 @@ def check(session: pytest.Session) -> None:
         pytest.UsageError: when the policy is missing, does not compile, or the server does not answer.
     """
     own = [item for item in session.items if isinstance(item, ScenarioItem)]
-    lab = session.config.stash[state.LAB]()
+    lab = state.of(session.config).lab()
     if own and not session.config.option.collectonly and any(item.spec.arm.value == "protected" for item in own):
         _usage(lab.engine)
-    known = _known_answers(session.items) if state.GATE in session.config.stash else []
-    session.config.stash[state.CENSUS] = {**census(lab, session.items), "known_answer": known}
+    known = _known_answers(session.items) if state.of(session.config).gate else []
+    state.of(session.config).selection = {**census(lab, session.items), "known_answer": known}
     if (own or known) and not is_worker(session.config) and not _runs_nothing(session.config):
-        _usage(session.config.stash[state.RECORDER].artifacts.begin)
+        _usage(state.recorder_of(session.config).artifacts.begin)
 
 
 def _known_answers(items: list[pytest.Item]) -> list[str]:
@@ -236,7 +233,7 @@ def record_report(config: pytest.Config, report: pytest.TestReport) -> None:
     payload = getattr(report, _REPORT_ATTRIBUTE, None)
     if is_worker(config):
         return
-    recorder = config.stash[state.RECORDER]
+    recorder = state.recorder_of(config)
     if report.when not in ("setup", "call", "teardown"):  # pytest-xdist speaks for a worker that died
         recorder.crashed[report.nodeid] = str(report.longrepr).splitlines()[0]
     if payload is None:
@@ -252,7 +249,7 @@ def record_collection(config: pytest.Config, report: pytest.CollectReport) -> No
     """Take in a scenario file that could not be read, where this process aggregates."""
     if not is_worker(config):
         activate(config)
-        config.stash[state.RECORDER].add_collection_error(_collection_error(report))
+        state.recorder_of(config).add_collection_error(_collection_error(report))
 
 
 def _collection_error(report: pytest.CollectReport) -> str:
@@ -266,15 +263,18 @@ def _collection_error(report: pytest.CollectReport) -> str:
 
 def finish_worker(config: pytest.Config) -> None:
     """Send what this worker knows to the process that aggregates."""
-    if state.CENSUS in config.stash:
-        known = _census(config)
+    known = _selection(config)
+    if known:
         config.workeroutput["soclab"] = {**known, "selected": list(known["selected"])}  # type: ignore[attr-defined]  # pytest-xdist adds it
 
 
-def _census(config: pytest.Config) -> dict[str, Any]:
-    lab = config.stash[state.LAB]()
+def _selection(config: pytest.Config) -> dict[str, Any] | None:
+    """Return what this process selected and by which policy it decided; None where collection did not finish."""
+    own = state.of(config).selection
+    if own is None:
+        return None
+    lab = state.of(config).lab()
     info = lab.policy_info()
-    own = config.stash[state.CENSUS]
     policy = info.model_dump(mode="json") if info else None
     rest = {name: value for name, value in own.items() if name != "items"}
     records = selected(own["items"])  # made at the end and one by one: many thousands fill much memory
@@ -284,7 +284,7 @@ def _census(config: pytest.Config) -> dict[str, Any]:
 def expect(config: pytest.Config, nodeids: list[str]) -> None:
     """Note the node ids that workers are to run."""
     activate(config)
-    recorder = config.stash[state.RECORDER]
+    recorder = state.recorder_of(config)
     recorder.expected.update(nodeids)
     if not _runs_nothing(config):
         _end_usage(recorder.artifacts.begin)
@@ -295,7 +295,7 @@ def _account_for_lost(config: pytest.Config, recorder: Recorder) -> None:
     known = {str(item["nodeid"]) for item in recorder.skeletons.values()}
     known |= {trial.nodeid for trial in recorder.facts.trials.values()}
     for nodeid in sorted(recorder.expected - known - recorder.skipped):
-        found = lost(config.stash[state.LAB](), config.rootpath, nodeid)
+        found = lost(state.of(config).lab(), config.rootpath, nodeid)
         if found is not None:
             recorder.add_census(found)
 
@@ -304,7 +304,7 @@ def worker_down(config: pytest.Config, output: Any) -> None:
     """Take in what a worker sent before it ended."""
     if output and output.get("soclab"):
         activate(config)
-        config.stash[state.RECORDER].add_census(output["soclab"])
+        state.recorder_of(config).add_census(output["soclab"])
 
 
 def finish(session: pytest.Session) -> None:
@@ -313,14 +313,16 @@ def finish(session: pytest.Session) -> None:
     if is_worker(config):
         finish_worker(config)
         return
-    recorder: Recorder | None = config.stash.get(state.RECORDER, None)
+    recorder = state.of(config).recorder
     if recorder is None or _runs_nothing(config):
         return
-    if state.CENSUS in config.stash:
-        recorder.add_census(_census(config))
+    known = _selection(config)
+    if known:
+        recorder.add_census(known)
     _account_for_lost(config, recorder)
-    if state.GATE in config.stash:
-        recorder.facts.known_answer = config.stash[state.GATE].to_json()
+    gate = state.of(config).gate
+    if gate is not None:
+        recorder.facts.known_answer = gate.to_json()
     if not recorder.found_anything():
         _raise_status(session, recorder.unassessed())
         return
@@ -347,7 +349,7 @@ def summarise(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
     """Write the terminal section."""
     from pytest_soclab.report import terminal
 
-    recorder: Recorder | None = config.stash.get(state.RECORDER, None)
+    recorder = state.of(config).recorder
     if recorder is None or not (recorder.results or recorder.failures):
         return
     verbosity = config.get_verbosity()
@@ -373,10 +375,8 @@ def _relative(path: Path, config: pytest.Config) -> str:
 def close(config: pytest.Config) -> None:
     """Release what the process's lab holds."""
     leave_behind()  # an agent that was given up may have begun more
-    make = config.stash.get(state.LAB, None)
-    if make is not None:
-        del config.stash[state.LAB]
-        make().close()
-    recorder = config.stash.get(state.RECORDER, None)
-    if recorder is not None:
-        recorder.artifacts.close()
+    session = state.end(config)
+    if session is not None:
+        session.lab().close()
+        if session.recorder is not None:
+            session.recorder.artifacts.close()

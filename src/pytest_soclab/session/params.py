@@ -1,4 +1,4 @@
-"""Refuses fixtures with params: pytest makes items of them for Python functions alone, and a session tests one agent."""
+"""Refuses fixtures with params: pytest knows them for Python functions alone, and a session tests one agent."""
 
 from __future__ import annotations
 

@@ -250,18 +250,3 @@ def failures(results: Results, settings: Settings) -> list[str]:
     if results.trials and not any(trial.verdict.value != "inconclusive" for trial in results.trials):
         found.append("no trial came to a verdict")
     return found
-
-
-def ensure(config: pytest.Config, settings: Settings) -> Recorder:
-    """Return the session's recorder, made at the first call.
-
-    Raises:
-        UsageError: when the assurance profile is missing or wrong.
-    """
-    from pytest_soclab.session import state
-
-    recorder = config.stash.get(state.RECORDER, None)
-    if recorder is None:
-        recorder = Recorder(config, settings)
-        config.stash[state.RECORDER] = recorder
-    return recorder

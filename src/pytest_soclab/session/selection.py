@@ -39,7 +39,7 @@ def point_at_bundled(config: pytest.Config) -> None:
     own = resources.scenarios()
     named = _named(config)
     within = [argument for argument in named if _is_within(argument, own, config.invocation_params.dir)]
-    config.stash[state.CHOSEN] = tuple(within)
+    state.of(config).chosen = tuple(within)
     config.args[:] = [*(argument for argument in named if argument not in within), str(own)]
 
 
@@ -54,11 +54,10 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     Raises:
         UsageError: when a chosen id is none of the corpus.
     """
-    shard = config.stash[state.LAB]().settings.shard
-    chosen = config.stash.get(state.CHOSEN, ())
-    out = {
-        item for item in items if isinstance(item, ScenarioItem) and not in_shard(item.spec.loaded.scenario.id, shard)
-    }
+    shard = state.of(config).lab().settings.shard
+    chosen = state.of(config).chosen
+    own = [item for item in items if isinstance(item, ScenarioItem)]
+    out: set[pytest.Item] = {item for item in own if not in_shard(item.spec.loaded.scenario.id, shard)}
     if chosen:
         out |= _others(items, chosen)
     if out:

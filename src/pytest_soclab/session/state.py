@@ -1,8 +1,9 @@
-"""The typed stash keys of a session. Light: an idle pytest run imports this."""
+"""The state of a session, kept with its config. Light: the controller of pytest-xdist always imports this."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,18 +13,56 @@ if TYPE_CHECKING:
     from pytest_soclab.session.recorder import Recorder
     from pytest_soclab.trials.lab import Lab
 
-LAB: pytest.StashKey[Callable[[], Lab]] = pytest.StashKey()
-"""Returns the process's lab, made at the first call."""
-MARKS: pytest.StashKey[Callable[[str], pytest.MarkDecorator]] = pytest.StashKey()
-"""Returns a mark, registered and made at the first call."""
-RECORDER: pytest.StashKey[Recorder] = pytest.StashKey()
-"""Present once a scenario or a known-answer option appears."""
-CENSUS: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
-"""What this process selected."""
-CHOSEN: pytest.StashKey[tuple[str, ...]] = pytest.StashKey()
-"""The paths and node ids within the bundled corpus that the command line names."""
-GATE: pytest.StashKey[GateResult] = pytest.StashKey()
-"""The known-answer gate's result, where the options ask for one."""
+
+@dataclass
+class Session:
+    """What one process knows of a session that has something of ours in it."""
+
+    lab: Callable[[], Lab]
+    """Returns the process's lab, made at the first call."""
+    mark: Callable[[str], pytest.MarkDecorator]
+    """Returns a mark, registered and made at the first call."""
+    recorder: Recorder | None = None
+    """Only in the process that aggregates."""
+    selection: dict[str, Any] | None = None
+    """What this process selected, once collection is finished."""
+    chosen: tuple[str, ...] = ()
+    """The paths and node ids within the bundled corpus that the command line names."""
+    gate: GateResult | None = None
+    """The known-answer gate's result, where the options ask for one."""
+
+
+_SESSION: pytest.StashKey[Session] = pytest.StashKey()
+
+
+def begin(config: pytest.Config, session: Session) -> None:
+    """Keep the session's state with its config."""
+    config.stash[_SESSION] = session
+
+
+def find(config: pytest.Config) -> Session | None:
+    """Return the session's state, None as long as there is nothing of ours in it."""
+    return config.stash.get(_SESSION, None)
+
+
+def of(config: pytest.Config) -> Session:
+    """Return the session's state, which has begun."""
+    return config.stash[_SESSION]
+
+
+def recorder_of(config: pytest.Config) -> Recorder:
+    """Return the recorder, in the process that aggregates."""
+    recorder = of(config).recorder
+    assert recorder is not None, "only the process that aggregates has a recorder"
+    return recorder
+
+
+def end(config: pytest.Config) -> Session | None:
+    """Forget the session's state and return it."""
+    found = find(config)
+    if found is not None:
+        del config.stash[_SESSION]
+    return found
 
 
 def settle_id(item: pytest.Item) -> None:

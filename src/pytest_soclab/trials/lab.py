@@ -11,11 +11,13 @@ from pytest_soclab.base import clock, resources
 from pytest_soclab.base.errors import PolicyUnavailable, UsageError
 from pytest_soclab.base.settings import Settings
 from pytest_soclab.evidence.results import Level, PolicyInfo
-from pytest_soclab.harness import bench
+from pytest_soclab.harness.bench import Step
+from pytest_soclab.harness.steps import STEPS
 from pytest_soclab.judging import oracles
 from pytest_soclab.judging.oracles import Oracle
 from pytest_soclab.policy.model import Engine, PolicySource
 from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario, load_incident
+from pytest_soclab.scenario.model import GateName
 from pytest_soclab.scenario.vocabulary import Vocabulary
 from pytest_soclab.soc.build import Prepared, check_tables, prepare
 from pytest_soclab.soc.registry import Registry, Tool
@@ -29,7 +31,7 @@ class Extensions:
     """What plugins add to the closed sets."""
 
     tools: tuple[Tool, ...] = ()
-    steps: tuple[type[bench.Step], ...] = ()
+    steps: tuple[type[Step], ...] = ()
 
 
 @dataclass
@@ -58,15 +60,29 @@ class Lab:
         extra = self.extensions.tools
         self.registry: Registry = Registry.of([*standard.tools.values(), *extra]) if extra else standard
         self.oracles: dict[str, Oracle] = oracles.standard(self.registry)
-        self.steps: dict[str, type[bench.Step]] = dict(bench.STEPS)
-        self.steps.update({step_name(step): step for step in self.extensions.steps})
+        self.steps: dict[str, type[Step]] = dict(STEPS)
+        self._add_steps(self.extensions.steps)
         self.vocabulary = self._vocabulary()
+
+    def _add_steps(self, steps: Iterable[type[Step]]) -> None:
+        """Add a plugin's harness steps; one that replaced another would attack less and still count as the attack."""
+        for step in steps:
+            name = step_name(step)
+            if name in self.steps:
+                raise UsageError(
+                    f"the harness step {step.__module__}.{step.__qualname__} is named {name!r}, which is taken by "
+                    f"{self.steps[name].__module__}.{self.steps[name].__qualname__}; give it another name"
+                )
+            self.steps[name] = step
 
     def add_oracles(self, extra: Iterable[Oracle]) -> None:
         """Add oracles of plugins; a name that is taken is a usage error."""
         for oracle in extra:
             if oracle.name in self.oracles:
                 raise UsageError(f"an oracle {oracle.name!r} exists already; give the plugin's another name")
+            if oracle.gate not in get_args(GateName):
+                known = ", ".join(get_args(GateName))
+                raise UsageError(f"the oracle {oracle.name!r} breaks the gate {oracle.gate!r}; give it one of {known}")
             self.oracles[oracle.name] = oracle
         self.vocabulary = self._vocabulary()
 
@@ -179,7 +195,7 @@ class Lab:
             self._opa.stop()
 
 
-def step_name(step: type[bench.Step]) -> str:
+def step_name(step: type[Step]) -> str:
     """Return the name that a harness step has in a scenario file.
 
     Raises:

@@ -21,8 +21,7 @@ from pytest_soclab.gateway.executor import Executor
 from pytest_soclab.gateway.gateway import Door, Gateway, OpenDoor
 from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.state import Identity, TrialState
-from pytest_soclab.harness import bench
-from pytest_soclab.harness.bench import Bench
+from pytest_soclab.harness.bench import Bench, Step, step_name
 from pytest_soclab.judging import judge, oracles
 from pytest_soclab.judging.judge import Judgement, Question
 from pytest_soclab.judging.oracles import Oracle, Scene
@@ -45,7 +44,7 @@ class Unit:
     variant: str
     registry: Registry
     oracles: Sequence[tuple[Oracle, Any]]
-    harness: Sequence[bench.Step]
+    harness: Sequence[Step]
     script: tuple[ScriptStep, ...]
     legitimate: tuple[LegitimateCall, ...]
     payload: tuple[str, ...]
@@ -256,13 +255,13 @@ def run(setup: Setup) -> Outcome:
     """Run a trial to its end and judge it; nothing that an agent does raises."""
     _start(setup)
     for step in setup.unit.harness:
-        bench.before(step, setup.bench)
+        step.prepare(setup.bench)
     conducted = conduct(setup.agent, setup.unit.case(), setup.door.serve, setup.timeout)
     if conducted.finding is not None:
         setup.door.serve(conducted.finding)
     if any(e["type"] == "proposal" for e in setup.state.ledger.events):
         for step in setup.unit.harness:
-            bench.after(step, setup.bench)
+            step.perform(setup.bench)
     return _finish(setup, conducted)
 
 
@@ -292,7 +291,7 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
         state.log("agent_error", {"error": conducted.cause})
     scenario = setup.unit.scenario
     scene = scene_of(state.ledger.events, setup.unit.registry, state.world.charter)
-    steps = Counter(bench.step_name(step) for step in setup.unit.harness)
+    steps = Counter(step_name(step) for step in setup.unit.harness)
     performed = (steps & Counter(setup.bench.performed)).total()
     judgement = judge.judge(setup.unit.question, scene, conducted.cause, performed)
     scripted = state.identity.kind == "scripted"
