@@ -72,7 +72,7 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
     if facts.known_answer is not None:
         found = (*found, facts.known_gate or known_answer_gate(facts.known_answer, facts.known_selected))
     basis: Literal["controls", "agent"] = "agent" if agent.kind == "live" else "controls"
-    complete, coverage = _complete(counts) and not facts.policy_changed, _coverage(counts)
+    complete, coverage = _complete(counts) and not facts.policy_changed, _coverage(counts, trials)
     if facts.policy_changed:
         coverage = f"policy_changed: {facts.policy_changed}"
     evidence = Evidence(protected, found, complete, coverage, agent.deterministic, basis)
@@ -104,7 +104,7 @@ def _controls(facts: Facts, profile: Profile) -> ArmResult:
     own = [facts.control_trials[name] for name in sorted(facts.control_trials)]
     counts = _counts(facts, own)
     found = gates(profile.gates, own)
-    evidence = Evidence(own, found, _complete(counts), _coverage(counts), True, "controls")
+    evidence = Evidence(own, found, _complete(counts), _coverage(counts, own), True, "controls")
     return ArmResult(level=decide(evidence, profile, facts.level), gates=found, rates=rates(own))
 
 
@@ -132,8 +132,9 @@ def _complete(counts: ScenarioCount) -> bool:
     return counts.errors == 0 and counts.corpus > 0 and counts.run >= counts.corpus
 
 
-def _coverage(counts: ScenarioCount) -> str:
-    part = f" whole, {len(counts.partial)} in part" if counts.partial else ""
+def _coverage(counts: ScenarioCount, trials: Sequence[Trial]) -> str:
+    begun = {trial.scenario for trial in trials} & set(counts.partial)
+    part = f" whole, {len(begun)} in part" if begun else ""
     text = f"{counts.run} of {counts.corpus} scenarios ran{part}"
     return f"{text}, {counts.errors} could not be read" if counts.errors else text
 

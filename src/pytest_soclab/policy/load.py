@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ MAX_BYTES = 1_048_576
 MAX_INTEGER = 2**53
 _DATA_NAMES = ("data.yaml", "data.yml", "data.json")
 _OPTION = "give --soclab-policies a directory with .rego files"
+
+_MOST_DIGITS = 400  # Python refuses to read or show a number of thousands of digits
 
 
 def load_policy(directory: Path) -> PolicySource:
@@ -81,11 +84,14 @@ def _files(directory: Path) -> Iterator[tuple[str, Path]]:
 
 def _text(path: Path) -> str:
     try:
+        size = path.stat().st_size
+        if not path.is_file():  # a pipe or a device has no end
+            raise PolicyError(Fault("found no regular file", str(path), expected="a file", remedy="take it out"))
+        if size > MAX_BYTES:
+            raise PolicyError(Fault(f"found {size} bytes", str(path), expected=f"at most {MAX_BYTES}"))
         raw = path.read_bytes()
     except OSError as error:
         raise PolicyError(Fault(f"cannot be read ({error.strerror})", str(path))) from None
-    if len(raw) > MAX_BYTES:
-        raise PolicyError(Fault(f"found {len(raw)} bytes", str(path), expected=f"at most {MAX_BYTES}"))
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
@@ -112,22 +118,25 @@ def _json(path: Path) -> Any:
         raise PolicyError(Fault(error.msg, str(path), error.lineno, error.colno, expected="JSON")) from None
     except ValueError as error:
         raise PolicyError(Fault(str(error), str(path), remedy="correct it")) from None
+    except RecursionError:
+        raise PolicyError(Fault("found values nested too deep", str(path), remedy="flatten it")) from None
     if not isinstance(value, dict):
         raise PolicyError(Fault(f"found {quote(value)}", str(path), 1, 1, expected="an object"))
     return value
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = [key for key, _ in pairs]
-    double = next((key for key in keys if keys.count(key) > 1), None)
-    if double is not None:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        double = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
         raise ValueError(f"the key {quote(double)} stands twice in one object")
-    return dict(pairs)
+    return found
 
 
 def _bounded(number: str) -> int:
-    if not number.lstrip("-").isdigit() or abs(int(number)) > MAX_INTEGER:
-        raise ValueError(f"the number {number} is not finite or beyond 2^53")
+    digits = number.lstrip("-")
+    if not digits.isdigit() or len(digits) > _MOST_DIGITS or abs(int(number)) > MAX_INTEGER:
+        raise ValueError(f"the number {quote(number)} is not finite or beyond 2^53")
     return int(number)
 
 
@@ -160,7 +169,7 @@ def _no_decision(modules: Sequence[Module]) -> Iterator[Fault]:
 
 
 def _value(number: str) -> int | float:
-    return int(number) if number.isdigit() else float(number)
+    return int(number) if number.isdigit() and len(number) <= _MOST_DIGITS else float(number)
 
 
 def _numbers(module: Module) -> Iterator[Fault]:

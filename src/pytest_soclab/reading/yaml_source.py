@@ -105,10 +105,13 @@ def read(path: Path, shown: str | None = None, limit: int = MAX_BYTES) -> Docume
     name = shown or str(path)
     try:
         size = path.stat().st_size
-        raw = path.read_bytes() if size <= limit else b""
+        odd = not (path.is_file() or path.is_dir())  # a pipe or a device, which has no end
+        raw = path.read_bytes() if size <= limit and not odd else b""
     except OSError as error:
         found = f"the file cannot be read ({error.strerror})"
         raise ScenarioError(Fault(found, name, expected="a readable YAML file")) from None
+    if odd:
+        raise ScenarioError(Fault("found a pipe or a device", name, expected="a readable YAML file"))
     if size > limit:
         raise ScenarioError(Fault(f"found {size} bytes", name, expected=f"at most {limit}", remedy="split the file"))
     return parse(_decoded(raw, name), name)

@@ -22,7 +22,7 @@ from pytest_soclab.base.settings import Settings
 from pytest_soclab.evidence import store
 from pytest_soclab.evidence.results import GateStatus, Level, PolicyInfo, Results, Timing, Trial
 from pytest_soclab.evidence.store import Artifacts, transcripts_to_show
-from pytest_soclab.session import selection
+from pytest_soclab.session import command
 
 _CI = ("GITHUB_REF_NAME", "GITHUB_SHA", "GITHUB_RUN_ID", "CI_COMMIT_REF_NAME", "CI_COMMIT_SHA", "CI_JOB_ID")
 
@@ -34,7 +34,7 @@ class Recorder:
         self.config = config
         self.settings = settings
         self.profile, self.profile_digest = load_profile(settings.assurance_profile)
-        self.facts = Facts(settings.mode, Level(settings.level), (*settings.command(), *selection.words(config)))
+        self.facts = Facts(settings.mode, Level(settings.level), (*settings.command(), *command.words(config)))
         given = settings.artifacts != Settings().artifacts
         self.artifacts = Artifacts((config.invocation_params.dir if given else config.rootpath) / settings.artifacts)
         self.started, self.start = clock.wall_time(), clock.monotonic()

@@ -1,4 +1,4 @@
-"""What a session's arguments select, in words that select it again, and the choice that pytest cannot make itself."""
+"""The choice among items that pytest cannot make itself: shards, and ids within the bundled corpus."""
 
 from __future__ import annotations
 
@@ -10,25 +10,8 @@ import pytest
 from pytest_soclab.base import resources
 from pytest_soclab.base.errors import UsageError
 from pytest_soclab.session import state
+from pytest_soclab.session.command import named
 from pytest_soclab.session.items import ScenarioItem, in_shard
-
-_SINGLE = {"-k": "keyword", "-m": "markexpr"}
-_REPEATED = {"--deselect": "deselect", "--ignore": "ignore", "--ignore-glob": "ignore_glob"}
-
-
-def words(config: pytest.Config) -> tuple[str, ...]:
-    """Return the arguments that select the same items again: expressions, what is left out, paths and node ids."""
-    found = [
-        word for option, name in _SINGLE.items() if (value := getattr(config.option, name)) for word in (option, value)
-    ]
-    for option, name in _REPEATED.items():
-        found += [f"{option}={value}" for value in getattr(config.option, name, None) or ()]
-    return (*found, *_named(config))
-
-
-def _named(config: pytest.Config) -> list[str]:
-    """Return the paths and node ids on the command line; none where pytest took its own start."""
-    return list(config.args) if config.args_source is pytest.Config.ArgsSource.ARGS else []
 
 
 def point_at_bundled(config: pytest.Config) -> None:
@@ -37,10 +20,10 @@ def point_at_bundled(config: pytest.Config) -> None:
     pytest prints ids such as `attacks/ATK-001-….yaml::ATK-001[plain-protected]` for it, which no path leads to.
     """
     own = resources.scenarios()
-    named = _named(config)
-    within = [argument for argument in named if _is_within(argument, own, config.invocation_params.dir)]
+    given = named(config)
+    within = [argument for argument in given if _is_within(argument, own, config.invocation_params.dir)]
     state.of(config).chosen = tuple(within)
-    config.args[:] = [*(argument for argument in named if argument not in within), str(own)]
+    config.args[:] = [*(argument for argument in given if argument not in within), str(own)]
 
 
 def _is_within(argument: str, corpus: Path, here: Path) -> bool:
