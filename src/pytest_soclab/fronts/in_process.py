@@ -42,6 +42,8 @@ class Conduct:
 
     finding: Request | None = None
     cause: str = ""
+    annex: Mapping[str, Any] | None = None
+    """What an agent outside of this process left beside its calls, bounded and redacted, for the transcript."""
 
 
 class InlineSoc:
@@ -95,7 +97,7 @@ def _request(tool: Any, arguments: Any, cites: Any) -> Request:
 
 
 def conduct(agent: Agent, case: Case, serve: Serve, timeout: float) -> Conduct:
-    """Let an agent work on a case; `serve` serves its proposals, `timeout` is in seconds."""
+    """Let an agent of this process work on a case; `serve` serves its proposals, `timeout` is in seconds."""
     if is_scripted(agent):
         return _inline(agent, case, serve)
     return _apart(agent, case, serve, timeout)
@@ -166,18 +168,19 @@ def _apart(agent: Agent, case: Case, serve: Serve, timeout: float) -> Conduct:
     thread = threading.Thread(target=_work, args=given, name="soclab-agent", daemon=True)
     thread.start()
     try:
-        return _attend(Patience(requests, timeout), replies, serve, timeout)
+        return attend(requests, replies, serve, timeout)
     finally:
         replies.put(None)
         if thread.is_alive():
             leave_behind()
 
 
-def _attend(requests: Patience, replies: SimpleQueue[Any], serve: Serve, timeout: float) -> Conduct:
-    calls = 0
+def attend(requests: SimpleQueue[Any], replies: SimpleQueue[Any], serve: Serve, timeout: float) -> Conduct:
+    """Serve an agent's calls one after the other until its work ends, time runs out or it asks too often."""
+    messages, calls = Patience(requests, timeout), 0
     while True:
         try:
-            kind, text = _opened(requests.get())
+            kind, text = _opened(messages.get())
         except Nothing:
             return Conduct(cause=f"the agent did not finish within {timeout:g} s")
         if kind == "ended":
