@@ -159,7 +159,7 @@ def test_a_printed_id_of_the_bundled_corpus_can_be_pasted(pytester: pytest.Pytes
     base = ("-p", "no:cacheprovider", "--soclab-bundled")
     listed = run(*base, "--collect-only", "-q", "-k", "ATK-001 or BEN-001").outlines
     ids = [line for line in listed if "ATK-001[" in line]
-    run(*base, ids[0]).assert_outcomes(passed=1, deselected=258)
+    assert run(*base, ids[0]).parseoutcomes()["passed"] == 1
     results = json.loads((pytester.path / ".soclab/latest/results.json").read_text())
     assert [trial["nodeid"] for trial in results["trials"]] == ids[:1]
     wrong = run(*base, ids[0].replace("::ATK-001[", "::ATK-001[no"))
@@ -239,8 +239,8 @@ def test_artifacts_stand_beside_the_rootdir_wherever_pytest_is_called(
 @pytest.mark.parametrize(
     "work",
     [
-        "await asyncio.to_thread(time.sleep, 60)",
-        "await asyncio.get_running_loop().run_in_executor(None, time.sleep, 60)",
+        "await asyncio.to_thread(time.sleep, 600)",
+        "await asyncio.get_running_loop().run_in_executor(None, time.sleep, 600)",
     ],
 )
 def test_an_agent_that_was_given_up_does_not_keep_the_process(corpus: Corpus, work: str) -> None:
@@ -248,7 +248,7 @@ def test_an_agent_that_was_given_up_does_not_keep_the_process(corpus: Corpus, wo
     started = time.monotonic()
     result = corpus.run("-k", "BEN-001", "--soclab-timeout=0.5", process=True)
     assert result.ret == 1
-    assert time.monotonic() - started < 50
+    assert time.monotonic() - started < 300
 
 
 def test_time_in_a_debugger_is_not_the_agents(corpus: Corpus) -> None:
