@@ -22,7 +22,7 @@ decision := {"outcome": "allow", "reasons": [], "obligations": []}
 def test_what_has_no_end_is_not_read(policy_dir, name: str, make) -> None:
     folder = policy_dir(MODULE) if name != "policy.rego" else policy_dir(other__rego=MODULE)
     make(folder / name)
-    with pytest.raises(PolicyError, match=rf"{name}: found no regular file, expected a file"):
+    with pytest.raises(PolicyError, match=rf"{name}: is no regular file"):
         load_policy(folder)
 
 
@@ -43,7 +43,7 @@ def test_many_keys_are_read_in_a_short_time(policy_dir) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("data.json", '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deep"),
+        ("data.json", '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}", "nests too deep"),
         ("data.json", '{"a": 1, "b": 2, "a": 3}', "the key 'a' stands twice"),
         ("data.json", '{"a": ' + "9" * 9000 + "}", "is not finite or beyond"),
         ("data.yaml", "a: 0x" + "f" * 9000, "a number of more than 40 digits"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,10 @@ from pytest_soclab.reading.yaml_source import load_plain
 
 MAX_BYTES = 1_048_576
 MAX_INTEGER = 2**53
+_DIGITS = 400  # of a number that is read as a whole one
+_MAX_NESTING = 100  # levels of the data document; readers recurse
 _DATA_NAMES = ("data.yaml", "data.yml", "data.json")
 _OPTION = "give --soclab-policies a directory with .rego files"
-
-_MOST_DIGITS = 400  # Python refuses to read or show a number of thousands of digits
 
 
 def load_policy(directory: Path) -> PolicySource:
@@ -47,15 +47,26 @@ def source_of(path: str, modules: Mapping[str, str], data: Mapping[str, Any]) ->
     """Build a policy from module texts by file name and a data document.
 
     Raises:
-        PolicyError: when no module decides, or a number is beyond 2^53.
+        PolicyError: when no module decides, a number is beyond 2^53, or the data nests too deep.
     """
     parsed = parse_modules(path, modules)
+    if _nesting(data) > _MAX_NESTING:
+        raise PolicyError(Fault(f"the data nests more than {_MAX_NESTING} levels", path, remedy="flatten it"))
     faults = [*_no_decision(list(parsed.values())), *(f for module in parsed.values() for f in _numbers(module))]
     if faults:
         raise PolicyError(*faults)
     rules = [_short(rule, name) for name, module in parsed.items() for rule in deny_rules(module)]
     whole = digest({"modules": dict(modules), "data": data})
     return PolicySource(path, dict(modules), dict(data), whole, tuple(rules))
+
+
+def _nesting(data: Any) -> int:
+    """Return how many levels of objects and lists a document has."""
+    level, inside = 0, [data]
+    while inside := [value for value in inside if isinstance(value, dict | list)]:
+        level += 1
+        inside = [item for value in inside for item in (value.values() if isinstance(value, dict) else value)]
+    return level
 
 
 def parse_modules(path: str, modules: Mapping[str, str]) -> dict[str, Module]:
@@ -84,14 +95,11 @@ def _files(directory: Path) -> Iterator[tuple[str, Path]]:
 
 def _text(path: Path) -> str:
     try:
-        size = path.stat().st_size
-        if not path.is_file():  # a pipe or a device has no end
-            raise PolicyError(Fault("found no regular file", str(path), expected="a file", remedy="take it out"))
-        if size > MAX_BYTES:
-            raise PolicyError(Fault(f"found {size} bytes", str(path), expected=f"at most {MAX_BYTES}"))
-        raw = path.read_bytes()
+        raw = _bytes(path)
     except OSError as error:
         raise PolicyError(Fault(f"cannot be read ({error.strerror})", str(path))) from None
+    if len(raw) > MAX_BYTES:
+        raise PolicyError(Fault(f"found more than {MAX_BYTES} bytes", str(path), expected=f"at most {MAX_BYTES}"))
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
@@ -99,6 +107,14 @@ def _text(path: Path) -> str:
         raise PolicyError(
             Fault(f"byte 0x{raw[error.start]:02x} is not UTF-8", str(path), line, expected="UTF-8")
         ) from None
+
+
+def _bytes(path: Path) -> bytes:
+    """Return one byte more than is allowed at most; a pipe or device, which may never end, is not opened."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise PolicyError(Fault("is no regular file", str(path), remedy="put a file there, or give it another name"))
+    with path.open("rb") as file:
+        return file.read(MAX_BYTES + 1)
 
 
 def _data(path: Path, name: str) -> dict[str, Any]:
@@ -119,23 +135,24 @@ def _json(path: Path) -> Any:
     except ValueError as error:
         raise PolicyError(Fault(str(error), str(path), remedy="correct it")) from None
     except RecursionError:
-        raise PolicyError(Fault("found values nested too deep", str(path), remedy="flatten it")) from None
+        raise PolicyError(Fault("nests too deep to be read", str(path), remedy="flatten it")) from None
     if not isinstance(value, dict):
         raise PolicyError(Fault(f"found {quote(value)}", str(path), 1, 1, expected="an object"))
     return value
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        double = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
-        raise ValueError(f"the key {quote(double)} stands twice in one object")
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {quote(key)} stands twice in one object")
+        found[key] = value
     return found
 
 
 def _bounded(number: str) -> int:
     digits = number.lstrip("-")
-    if not digits.isdigit() or len(digits) > _MOST_DIGITS or abs(int(number)) > MAX_INTEGER:
+    if not digits.isdigit() or len(digits) >= _DIGITS or abs(int(number)) > MAX_INTEGER:
         raise ValueError(f"the number {quote(number)} is not finite or beyond 2^53")
     return int(number)
 
@@ -169,7 +186,7 @@ def _no_decision(modules: Sequence[Module]) -> Iterator[Fault]:
 
 
 def _value(number: str) -> int | float:
-    return int(number) if number.isdigit() and len(number) <= _MOST_DIGITS else float(number)
+    return int(number) if number.isdigit() and len(number) < _DIGITS else float(number)
 
 
 def _numbers(module: Module) -> Iterator[Fault]:
