@@ -12,7 +12,7 @@ MODES = ("protected", "baseline", "compare")
 LEVELS = ("L1", "L2", "L3", "L4", "L5")
 INI = (
     "mode", "level", "policies", "artifacts", "assurance_profile",
-    "agent_command", "agent_env", "agent_name", "agent_model",
+    "agent_command", "agent_url", "agent_env", "agent_name", "agent_model",
 )  # fmt: skip
 """The options that have an ini value too."""
 
@@ -92,6 +92,7 @@ _LAB: dict[str, dict[str, Any]] = {
         "metavar": "COMMAND",
         "help": "the agent is this command, started for each trial and connected over MCP",
     },
+    "agent-url": {"metavar": "URL", "help": "the agent is this service, asked over HTTP for each trial"},
     "agent-env": {
         "metavar": "NAME",
         "action": "append",

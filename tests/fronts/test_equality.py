@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ from pytest_soclab.scenario.load import load_scenario
 from pytest_soclab.trials.lab import Lab
 from pytest_soclab.trials.trial import Outcome, Unit
 
-from .support import HEAD
+from .support import HEAD, Client
+from .test_service import Work, service
 
 NAME = "the plan"
 FOLLOWS = """
@@ -74,6 +76,16 @@ def over_mcp(unit: Unit, folder: Path, way: str) -> CommandAgent:
     return CommandAgent((sys.executable, "-I", "-S", str(folder / f"{way}.py"), str(folder / "plan.json")), NAME)
 
 
+def follows(unit: Unit) -> Work:
+    def work(asked: dict[str, Any], client: Client) -> Any:
+        for step in plan(unit):
+            cites = {"cites": step["cites"]} if step["cites"] and step["takes_cites"] else {}
+            client.call(step["name"], {**step["arguments"], **cites})
+        return {"finding": None}
+
+    return work
+
+
 def story(outcome: Outcome) -> list[Any]:
     """Return a transcript without what a front may say beside it, and what was made of it."""
     kept = [(e["type"], e["at"], e["data"]) for e in outcome.events if e["type"] != "annex"]
@@ -90,6 +102,8 @@ def check(bench: Bench, path: Path, folder: Path, arm: Arm) -> None:
         expected = story(bench.run(unit, in_process(unit), arm=arm, timeout=60))
         for way in ("http", "stdio"):
             assert story(bench.run(unit, over_mcp(unit, folder, way), arm=arm, timeout=60)) == expected, way
+        with service(follows(unit)) as agent:
+            assert story(bench.run(unit, replace(agent, name=NAME), arm=arm, timeout=60)) == expected, "service"
 
 
 @pytest.mark.parametrize("path", scenarios()[::12], ids=lambda path: path.stem)

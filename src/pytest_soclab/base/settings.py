@@ -36,7 +36,8 @@ class Settings:
     repeat: int = 1
     timeout: float = 60.0
     agent_command: str | None = None
-    agent_env: tuple[str, ...] = ()
+    agent_url: str | None = None
+    agent_env: tuple[str, ...] | None = None
     agent_name: str | None = None
     agent_model: str | None = None
     agent_user: str | None = None

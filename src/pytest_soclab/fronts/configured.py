@@ -8,18 +8,22 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import SplitResult, urlsplit
 
 from pytest_soclab.base.errors import UsageError, quote
 from pytest_soclab.base.settings import AGENT_OPTIONS, Settings
-from pytest_soclab.fronts.outside import CommandAgent
+from pytest_soclab.fronts.outside import CommandAgent, Outside, ServiceAgent
 
 
-def brought(settings: Settings, folder: Path) -> CommandAgent | None:
+def brought(settings: Settings, folder: Path) -> Outside | None:
     """Return the agent that the options name, None where they name none; relative paths in it are those of `folder`.
 
     Raises:
-        UsageError: when the command cannot be read, its program is not found, or a variable or user does not exist.
+        UsageError: when the command cannot be read, its program is not found, a variable or user does not exist, the
+            address is none, or there are two agents.
     """
+    if settings.agent_url is not None:
+        return _service(settings, settings.agent_url)
     if settings.agent_command is None:
         stray = next((name for name in AGENT_OPTIONS if getattr(settings, name)), None)
         if stray is None:
@@ -31,10 +35,30 @@ def brought(settings: Settings, folder: Path) -> CommandAgent | None:
     return CommandAgent(
         resolved,
         settings.agent_name or _name(words, resolved),
-        variables_of(settings.agent_env, os.environ),
+        variables_of(settings.agent_env or (), os.environ),
         settings.agent_model,
         settings.agent_user,
     )
+
+
+def _service(settings: Settings, url: str) -> ServiceAgent:
+    if settings.agent_command is not None:
+        raise UsageError("--soclab-agent-url and --soclab-agent-command name two agents; take one of them away")
+    if settings.agent_env or settings.agent_user:
+        raise UsageError("--soclab-agent-env and --soclab-agent-user belong to a command, not to --soclab-agent-url")
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or _no_port(parts):
+        raise UsageError(f"--soclab-agent-url: found {quote(url)}, expected an address such as http://127.0.0.1:9000/")
+    if parts.username is not None:
+        raise UsageError("--soclab-agent-url names a user; options are kept in results, so leave credentials out")
+    return ServiceAgent(url, settings.agent_name or f"agent at {parts.netloc}", settings.agent_model)
+
+
+def _no_port(parts: SplitResult) -> bool:
+    try:
+        return parts.port == 0
+    except ValueError:
+        return True
 
 
 def _split(command: str) -> list[str]:

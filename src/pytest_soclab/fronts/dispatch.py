@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_soclab.fronts import in_process
 from pytest_soclab.fronts.in_process import Conduct, Serve
-from pytest_soclab.fronts.outside import CommandAgent
+from pytest_soclab.fronts.outside import CommandAgent, ServiceAgent
 from pytest_soclab.fronts.protocol import Agent, Case
 
 
@@ -14,4 +14,8 @@ def conduct(agent: Agent, case: Case, serve: Serve, timeout: float) -> Conduct:
         from pytest_soclab.fronts.command import conduct_command
 
         return conduct_command(agent, case, serve, timeout)
+    if type(agent) is ServiceAgent:
+        from pytest_soclab.fronts.service import conduct_service
+
+        return conduct_service(agent, case, serve, timeout)
     return in_process.conduct(agent, case, serve, timeout)

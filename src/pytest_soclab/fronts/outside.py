@@ -25,3 +25,20 @@ class CommandAgent:
     def investigate(self, case: Case, soc: Soc) -> Finding | None:
         """Refuse: a command works through its own front."""
         raise NotImplementedError("a command is conducted by conduct_command")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceAgent:
+    """A service that is an agent, at an address of its own."""
+
+    url: str
+    name: str
+    model: str | None = None
+    deterministic: bool = False
+
+    def investigate(self, case: Case, soc: Soc) -> Finding | None:
+        """Refuse: a service works through its own front."""
+        raise NotImplementedError("a service is conducted by conduct_service")
+
+
+Outside = CommandAgent | ServiceAgent
