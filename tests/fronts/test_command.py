@@ -285,7 +285,7 @@ STDIO = """
 words = json.load(open("mcp.stdio.json"))["mcpServers"]["soc"]
 assert [words["command"], *words["args"]] == json.loads(os.environ["SOCLAB_MCP_COMMAND"])
 shim = subprocess.Popen([words["command"], *words["args"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-def rpc(method, **params):
+def rpc(method, /, **params):
     shim.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\\n")
     shim.stdin.flush()
     return json.loads(shim.stdout.readline())

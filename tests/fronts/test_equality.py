@@ -33,7 +33,7 @@ for step in json.load(open(sys.argv[1])):
 OVER_STDIO = """
 words = json.loads(os.environ["SOCLAB_MCP_COMMAND"])
 shim = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-def rpc(method, **params):
+def rpc(method, /, **params):
     shim.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\\n")
     shim.stdin.flush()
     return json.loads(shim.stdout.readline())
