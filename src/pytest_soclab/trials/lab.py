@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -12,6 +12,7 @@ from pytest_soclab.base.errors import PolicyUnavailable, UsageError
 from pytest_soclab.base.settings import Settings
 from pytest_soclab.evidence.results import Level, PolicyInfo
 from pytest_soclab.fronts.outside import Outside
+from pytest_soclab.gateway.normal import schema_faults
 from pytest_soclab.harness.bench import Step
 from pytest_soclab.harness.steps import STEPS
 from pytest_soclab.judging import oracles
@@ -23,6 +24,7 @@ from pytest_soclab.scenario.vocabulary import Vocabulary
 from pytest_soclab.soc.build import Prepared, check_tables, prepare
 from pytest_soclab.soc.registry import Registry, Tool
 from pytest_soclab.soc.servers import registry as standard_registry
+from pytest_soclab.soc.servers import tables
 from pytest_soclab.trials.trial import Unit, make_unit
 from pytest_soclab.trials.witness import witness
 
@@ -93,7 +95,13 @@ class Lab:
             self.steps,
             frozenset(self.registry.tools),
             check_tables,
+            {name: table.key for name, table in tables().items()},
+            self._call_faults,
         )
+
+    def _call_faults(self, name: str, arguments: Mapping[str, Any]) -> list[str]:
+        tool = self.registry.get(name)
+        return schema_faults(tool, arguments) if tool else []
 
     @property
     def level(self) -> Level:

@@ -23,7 +23,7 @@ from pytest_soclab.gateway.gateway import Door, Gateway, OpenDoor
 from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.state import Identity, TrialState
 from pytest_soclab.harness.bench import Bench, Step, step_name
-from pytest_soclab.judging import judge, oracles
+from pytest_soclab.judging import facts, judge, oracles
 from pytest_soclab.judging.judge import Judgement, Question
 from pytest_soclab.judging.oracles import Oracle, Scene
 from pytest_soclab.policy.model import Engine
@@ -32,6 +32,7 @@ from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario
 from pytest_soclab.scenario.model import CharterText, Publish, Scenario, ToolCall
 from pytest_soclab.soc.build import Prepared, charter_of
 from pytest_soclab.soc.registry import Registry
+from pytest_soclab.soc.servers.catalog import described
 from pytest_soclab.soc.world import Charter, World
 
 
@@ -80,7 +81,13 @@ class Unit:
         """Return what an agent starts from."""
         incident = self.incident.incident
         goal = self.scenario.goal or incident.goal
-        return Case(incident.id, incident.alert.model_dump(), goal, tool_specs(self.registry))
+        return Case(incident.id, incident.alert.model_dump(), goal, self._tools())
+
+    def _tools(self) -> tuple[ToolSpec, ...]:
+        """Return the tools as they describe themselves when the agent starts."""
+        said = described(self.base)
+        specs = tool_specs(self.registry)
+        return tuple(replace(s, description=said.get(s.name, s.description)) for s in specs) if said else specs
 
 
 @lru_cache(maxsize=8)
@@ -178,6 +185,8 @@ class Outcome:
     passed: bool
     cause: str
     breaches: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
+    """The gates whose situation the trial made happen."""
 
 
 @dataclass(slots=True)
@@ -299,10 +308,17 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     judgement = judge.judge(setup.unit.question, scene, conducted.cause, performed)
     scripted = state.identity.kind == "scripted"
     passed, cause = judge.expectation(judgement, setup.arm, scripted, scenario.stopped_by)
-    broken = judge.breaches(state.ledger.events) if setup.arm is Arm.PROTECTED else ()
+    protected = setup.arm is Arm.PROTECTED
+    broken = judge.breaches(state.ledger.events) if protected else ()
+    exercised = narrowed(facts.situations(state.ledger.events), scenario) if protected else ()
     state.log("trial_ended", {"cause": conducted.cause, **sealed(judgement, broken)})
     log = state.ledger
-    return Outcome(state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken)
+    return Outcome(state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken, exercised)
+
+
+def narrowed(situations: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
+    """Return the gates that a trial is evidence for: its file may leave some of the facts out, and add none."""
+    return tuple(gate for gate in situations if gate in scenario.gates or not scenario.gates)
 
 
 def sealed(judgement: Judgement, broken: Sequence[str]) -> dict[str, Any]:
