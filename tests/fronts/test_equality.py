@@ -51,7 +51,7 @@ def plan(unit: Unit) -> list[dict[str, Any]]:
     return [
         {
             "tool": step.tool,
-            "name": portable(step.tool),
+            "name": portable(step.tool) if step.tool in tools else step.tool,  # nobody lists a shadow server's tool
             "arguments": step.arguments,
             "cites": list(step.cites),
             "takes_cites": step.tool in tools and tools[step.tool].effect.value != "read",

@@ -112,3 +112,19 @@ def test_the_stored_session_verifies(corpus: Corpus, script: Path) -> None:
     assert main(["verify", str(corpus.artifacts)]) == 0
     lines = (corpus.artifacts / "transcripts" / "BEN-001-plain-protected.jsonl").read_text().splitlines()
     assert [json.loads(line)["type"] for line in lines[-2:]] == ["annex", "trial_ended"]
+
+
+BENDS = """
+from pathlib import Path
+for path in Path(sys.argv[1], ".soclab/latest/transcripts").glob("*.jsonl"):
+    path.write_text(path.read_text().replace("allow", "deny "))
+"""
+
+
+def test_an_agent_that_bends_earlier_transcripts_is_noticed(corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> None:
+    from pytest_soclab.cli.main import main
+
+    (corpus.pytester.path / "bend.py").write_text(AGENT + BENDS)
+    corpus.run("--soclab-agent-command", "python bend.py {dir}")
+    assert main(["verify", str(corpus.artifacts)]) == 1
+    assert "found" in capsys.readouterr().out

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_soclab.fronts import scratch
+from pytest_soclab.fronts.closed import closed
 from pytest_soclab.fronts.in_process import Conduct, Serve
 from pytest_soclab.fronts.line import Line
 from pytest_soclab.fronts.masking import secrets_of
@@ -39,7 +40,8 @@ class _Trial:
     def run(self, serve: Serve, timeout: float) -> Conduct:
         folder = scratch.make_scratch(self.line.url, self.line.prompt)
         try:
-            return self.line.masked(self._in(folder, serve, timeout))
+            with closed():
+                return self.line.masked(self._in(folder, serve, timeout))
         finally:
             self.line.close()
             scratch.remove(folder)
