@@ -93,6 +93,11 @@ _LAB: dict[str, dict[str, Any]] = {
         "help": "the agent is this command, started for each trial and connected over MCP",
     },
     "agent-url": {"metavar": "URL", "help": "the agent is this service, asked over HTTP for each trial"},
+    "model": {
+        "metavar": "PROVIDER:NAME",
+        "help": "the agent is the built-in loop with this model, such as openai:gpt-4o-mini (extra `models`)",
+    },
+    "prompt": {"metavar": "FILE", "help": "another prompt for commands, services and the built-in loop"},
     "agent-env": {
         "metavar": "NAME",
         "action": "append",

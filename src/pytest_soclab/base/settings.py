@@ -37,6 +37,8 @@ class Settings:
     timeout: float = 60.0
     agent_command: str | None = None
     agent_url: str | None = None
+    model: str | None = None
+    prompt: str | None = None
     agent_env: tuple[str, ...] | None = None
     agent_name: str | None = None
     agent_model: str | None = None

@@ -35,7 +35,7 @@ class _Trial:
 
     def __init__(self, agent: CommandAgent, case: Case) -> None:
         self.agent = agent
-        self.line = Line(case, secrets_of(agent.variables))
+        self.line = Line(case, secrets_of(agent.variables), agent.template)
 
     def run(self, serve: Serve, timeout: float) -> Conduct:
         folder = scratch.make_scratch(self.line.url, self.line.prompt)

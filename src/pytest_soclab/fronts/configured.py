@@ -12,18 +12,26 @@ from urllib.parse import SplitResult, urlsplit
 
 from pytest_soclab.base.errors import UsageError, quote
 from pytest_soclab.base.settings import AGENT_OPTIONS, Settings
-from pytest_soclab.fronts.outside import CommandAgent, Outside, ServiceAgent
+from pytest_soclab.fronts.outside import CommandAgent, ServiceAgent
+from pytest_soclab.fronts.protocol import Agent
 
 
-def brought(settings: Settings, folder: Path) -> Outside | None:
+def brought(settings: Settings, folder: Path) -> Agent | None:
     """Return the agent that the options name, None where they name none; relative paths in it are those of `folder`.
 
     Raises:
         UsageError: when the command cannot be read, its program is not found, a variable or user does not exist, the
             address is none, or there are two agents.
     """
+    named = [name for name in WAYS if getattr(settings, name) is not None]
+    if len(named) > 1:
+        first, second = (f"--soclab-{name.replace('_', '-')}" for name in named[:2])
+        raise UsageError(f"{first} and {second} name two agents; take one of them away")
+    template = _template(settings.prompt, folder, bool(named))
     if settings.agent_url is not None:
-        return _service(settings, settings.agent_url)
+        return _service(settings, settings.agent_url, template)
+    if settings.model is not None:
+        return _built_in(settings, settings.model, template)
     if settings.agent_command is None:
         stray = next((name for name in AGENT_OPTIONS if getattr(settings, name)), None)
         if stray is None:
@@ -38,12 +46,40 @@ def brought(settings: Settings, folder: Path) -> Outside | None:
         variables_of(settings.agent_env or (), os.environ),
         settings.agent_model,
         settings.agent_user,
+        template,
     )
 
 
-def _service(settings: Settings, url: str) -> ServiceAgent:
-    if settings.agent_command is not None:
-        raise UsageError("--soclab-agent-url and --soclab-agent-command name two agents; take one of them away")
+WAYS = ("agent_command", "agent_url", "model")
+"""The options that name an agent."""
+
+
+def _template(name: str | None, folder: Path, used: bool) -> str | None:
+    if name is None:
+        return None
+    if not used:
+        raise UsageError("--soclab-prompt belongs to an agent that the options name; add --soclab-agent-command")
+    try:
+        return (folder / name).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--soclab-prompt: {name} cannot be read ({error}); give a text file in UTF-8") from None
+
+
+def _built_in(settings: Settings, model: str, template: str | None) -> Agent:
+    if any(getattr(settings, name) for name in AGENT_OPTIONS if name != "agent_name"):
+        raise UsageError("--soclab-agent-env, -model and -user belong to a command, not to --soclab-model")
+    if not all(model.partition(":")):
+        raise UsageError(f"--soclab-model: found {quote(model)}, expected PROVIDER:NAME such as openai:gpt-4o-mini")
+    try:
+        from pytest_soclab.fronts.built_in import BuiltIn
+    except ImportError as error:
+        raise UsageError(
+            f"--soclab-model needs the extra `models` ({error.name} is missing); pip install 'pytest-soclab[models]'"
+        ) from None
+    return BuiltIn(model, template, settings.agent_name or "built-in loop")
+
+
+def _service(settings: Settings, url: str, template: str | None) -> ServiceAgent:
     if settings.agent_env or settings.agent_user:
         raise UsageError("--soclab-agent-env and --soclab-agent-user belong to a command, not to --soclab-agent-url")
     parts = urlsplit(url)
@@ -51,7 +87,7 @@ def _service(settings: Settings, url: str) -> ServiceAgent:
         raise UsageError(f"--soclab-agent-url: found {quote(url)}, expected an address such as http://127.0.0.1:9000/")
     if parts.username is not None:
         raise UsageError("--soclab-agent-url names a user; options are kept in results, so leave credentials out")
-    return ServiceAgent(url, settings.agent_name or f"agent at {parts.netloc}", settings.agent_model)
+    return ServiceAgent(url, settings.agent_name or f"agent at {parts.netloc}", settings.agent_model, template)
 
 
 def _no_port(parts: SplitResult) -> bool:

@@ -19,9 +19,9 @@ from pytest_soclab.gateway.state import ToolResult
 class Line:
     """Open from the moment it is made until `close`; what comes through it holds no secret of the session."""
 
-    def __init__(self, case: Case, secrets: Mapping[str, str]) -> None:
+    def __init__(self, case: Case, secrets: Mapping[str, str], template: str | None = None) -> None:
         self.case = case
-        self.prompt = prompt_of(case)
+        self.prompt = prompt_of(case, template)
         self._requests: SimpleQueue[Any] = SimpleQueue()
         self._replies: SimpleQueue[Any] = SimpleQueue()
         self._soc = ChannelSoc(self._requests, self._replies)

@@ -20,6 +20,8 @@ class CommandAgent:
     variables: Mapping[str, str] = field(default_factory=dict)
     model: str | None = None
     user: str | None = None
+    template: str | None = None
+    """The prompt, where it is not the plain one."""
     deterministic: bool = False
 
     def investigate(self, case: Case, soc: Soc) -> Finding | None:
@@ -34,11 +36,9 @@ class ServiceAgent:
     url: str
     name: str
     model: str | None = None
+    template: str | None = None
     deterministic: bool = False
 
     def investigate(self, case: Case, soc: Soc) -> Finding | None:
         """Refuse: a service works through its own front."""
         raise NotImplementedError("a service is conducted by conduct_service")
-
-
-Outside = CommandAgent | ServiceAgent

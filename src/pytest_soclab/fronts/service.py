@@ -62,7 +62,7 @@ class _Asked:
 
 def conduct_service(agent: ServiceAgent, case: Case, serve: Serve, timeout: float) -> Conduct:
     """Let a service work on a case; its connection is broken off when time runs out."""
-    line = Line(case, {})
+    line = Line(case, {}, agent.template)
     asked = _Asked(_connection(agent.url, timeout))
     work = threading.Thread(target=_ask, args=(agent, line, asked, timeout), name="soclab-service", daemon=True)
     work.start()

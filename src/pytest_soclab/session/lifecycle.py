@@ -19,7 +19,7 @@ from pytest_soclab.session.recorder import Recorder, red_trials
 from pytest_soclab.trials.lab import Extensions, Lab
 
 if TYPE_CHECKING:
-    from pytest_soclab.fronts.outside import Outside
+    from pytest_soclab.fronts.protocol import Agent
 
 _REPORT_ATTRIBUTE = "soclab"
 _MARKUP: dict[str, dict[str, bool]] = {
@@ -157,8 +157,11 @@ def _lab(config: pytest.Config, settings: Settings) -> Lab:
     return lab
 
 
-def _brought(config: pytest.Config, settings: Settings) -> Outside | None:
-    if not any(getattr(settings, name) is not None for name in ("agent_command", "agent_url", *AGENT_OPTIONS)):
+def _brought(config: pytest.Config, settings: Settings) -> Agent | None:
+    if not any(
+        getattr(settings, name) is not None
+        for name in ("agent_command", "agent_url", "model", "prompt", *AGENT_OPTIONS)
+    ):
         return None
     from pytest_soclab.fronts.configured import brought
 
