@@ -54,7 +54,7 @@ def test_the_loop_works_on_a_case(bench: Bench) -> None:
 
 def test_a_loop_that_goes_in_a_circle_is_ended(bench: Bench) -> None:
     def circle(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        return ModelResponse([ToolCallPart("siem_list_sources", {})])
+        return ModelResponse([ToolCallPart("siem_search", {"query": "user:alex.rivera"})])
 
     outcome = bench.run(bench.base, loop(circle), timeout=60)
     assert outcome.judgement.verdict is Verdict.INCONCLUSIVE

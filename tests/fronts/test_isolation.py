@@ -23,11 +23,12 @@ def ask(port, path):
     own = http.client.HTTPConnection("127.0.0.1", port)
     own.request("POST", path, json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}), JSON)
     return own.getresponse().status
+links = ["/proc/self/fd/" + name for name in os.listdir("/proc/self/fd") if int(name) > 2]
+handles = [link for link in links if os.path.lexists(link) and "socket" in os.readlink(link)]
 print(json.dumps({
     "own token there": ask(other.port, PARTS.path), "other token here": ask(PARTS.port, other.path),
     "variables": [name for name in os.environ if "NOT_FOR" in name],
-    "handles": [name for name in os.listdir("/proc/self/fd") if int(name) > 2 and os.path.lexists("/proc/self/fd/" + name)
-                and "socket" in os.readlink("/proc/self/fd/" + name)] if os.path.isdir("/proc/self/fd") else [],
+    "handles": handles,
     "above": os.path.exists("../transcripts"),
 }))
 """

@@ -54,6 +54,12 @@ class Settings:
     settings: str | None = None
 
     @property
+    def names_agent(self) -> bool:
+        """Whether an option about an agent is given."""
+        names = ("agent_command", "agent_url", "model", "prompt", *AGENT_OPTIONS)
+        return any(getattr(self, name) is not None for name in names)
+
+    @property
     def arms(self) -> tuple[str, ...]:
         """The arms that the mode runs."""
         return ("baseline", "protected") if self.mode == "compare" else (self.mode,)

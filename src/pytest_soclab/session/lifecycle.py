@@ -11,7 +11,7 @@ import pytest
 
 from pytest_soclab.base import resources
 from pytest_soclab.base.errors import SoclabError
-from pytest_soclab.base.settings import AGENT_OPTIONS, Settings, settings_of, wants_gate
+from pytest_soclab.base.settings import Settings, settings_of, wants_gate
 from pytest_soclab.options import distributes
 from pytest_soclab.session import state
 from pytest_soclab.session.items import ScenarioFile, ScenarioItem, census, in_shard, lost, selected, unfinished
@@ -158,10 +158,7 @@ def _lab(config: pytest.Config, settings: Settings) -> Lab:
 
 
 def _brought(config: pytest.Config, settings: Settings) -> Agent | None:
-    if not any(
-        getattr(settings, name) is not None
-        for name in ("agent_command", "agent_url", "model", "prompt", *AGENT_OPTIONS)
-    ):
+    if not settings.names_agent:
         return None
     from pytest_soclab.fronts.configured import brought
 
