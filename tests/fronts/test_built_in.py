@@ -85,7 +85,7 @@ def test_the_option_makes_the_loop(tmp_path: Any) -> None:
         ({"model": "gpt-4o"}, "expected PROVIDER:NAME"),
         ({"model": "openai:x", "agent_url": "http://x/"}, "name two agents"),
         ({"model": "openai:x", "prompt": "none.txt"}, "none.txt cannot be read"),
-        ({"model": "openai:x", "agent_user": "nobody"}, "belong to a command"),
+        ({"model": "openai:x", "agent_user": "nobody"}, "belongs to a command"),
         ({"prompt": "p.txt"}, "belongs to an agent that the options name"),
     ],
 )

@@ -15,7 +15,7 @@ from pytest_soclab.fronts.closed import closed
 from pytest_soclab.fronts.in_process import Conduct, Serve
 from pytest_soclab.fronts.line import Line
 from pytest_soclab.fronts.masking import secrets_of
-from pytest_soclab.fronts.outside import CommandAgent
+from pytest_soclab.fronts.outside import Brief, CommandAgent
 from pytest_soclab.fronts.process import MOST_OUTPUT, Process, Start
 from pytest_soclab.fronts.protocol import Case
 
@@ -25,30 +25,40 @@ _OUTPUT_ENDS = 0.5
 _SHOWN = 300  # characters of the last line of an error
 
 
-def conduct_command(agent: CommandAgent, case: Case, serve: Serve, timeout: float) -> Conduct:
+def conduct_command(agent: CommandAgent, case: Case, serve: Serve, timeout: float, brief: Brief) -> Conduct:
     """Let a command work on a case; whatever it does, nothing of it runs when this returns."""
-    return _Trial(agent, case).run(serve, timeout)
+    return _Trial(agent, case, brief).run(serve, timeout)
 
 
 class _Trial:
     """One command on one case."""
 
-    def __init__(self, agent: CommandAgent, case: Case) -> None:
-        self.agent = agent
+    def __init__(self, agent: CommandAgent, case: Case, brief: Brief) -> None:
+        self.agent, self.brief = agent, brief
         self.line = Line(case, secrets_of(agent.variables), agent.template)
 
     def run(self, serve: Serve, timeout: float) -> Conduct:
         folder = scratch.make_scratch(self.line.url, self.line.prompt)
         try:
             with closed():
-                return self.line.masked(self._in(folder, serve, timeout))
+                return self.line.masked(self._with_model(folder, serve, timeout))
         finally:
             self.line.close()
             scratch.remove(folder)
 
-    def _in(self, folder: Path, serve: Serve, timeout: float) -> Conduct:
+    def _with_model(self, folder: Path, serve: Serve, timeout: float) -> Conduct:
+        if self.agent.proxy is None:
+            return self._in(folder, serve, timeout, {})
+        from pytest_soclab.fronts.metered import Metered
+
+        with Metered(self.agent.proxy, self.brief, self.line, folder) as model:
+            if why := model.refusal:
+                return Conduct(cause=why)
+            return model.account(self._in(folder, serve, model.patience(timeout), model.variables))
+
+    def _in(self, folder: Path, serve: Serve, timeout: float, more: Mapping[str, str]) -> Conduct:
         try:
-            process = self._started(folder)
+            process = self._started(folder, more)
         except (OSError, ValueError) as error:  # no such program, a NUL in a word
             return Conduct(cause=f"the agent's command could not be started: {error}")
         watch = threading.Thread(target=self._watch, args=(process,), name="soclab-watch", daemon=True)
@@ -60,7 +70,7 @@ class _Trial:
             watch.join(_DRAINS + _OUTPUT_ENDS)
         return replace(conducted, annex=annex(process))
 
-    def _started(self, folder: Path) -> Process:
+    def _started(self, folder: Path, more: Mapping[str, str]) -> Process:
         if self.agent.user is not None:
             scratch.hand_to(folder, self.agent.user)
         url = self.line.url
@@ -69,9 +79,10 @@ class _Trial:
             "{mcp_config}": str(folder / scratch.CONFIG),
             "{prompt_file}": str(folder / scratch.PROMPT),
             "{prompt}": self.line.prompt,
+            "{model_url}": more.get("SOCLAB_MODEL_URL", ""),
         }
         words = [filled(word, values) for word in self.agent.words]
-        variables = {**_surroundings(folder, url), **self.agent.variables}
+        variables = {**_surroundings(folder, url), **self.agent.variables, **more}
         start = Start(words, folder, variables, self.line.prompt, self.line.token, self.agent.user)
         return Process(start, self._flooded)
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
 from pytest_soclab.base.errors import UsageError, quote
-from pytest_soclab.base.settings import AGENT_OPTIONS, Settings
+from pytest_soclab.base.settings import AGENT_OPTIONS, PROXY_OPTIONS, Settings
 from pytest_soclab.fronts.outside import CommandAgent, ServiceAgent
 from pytest_soclab.fronts.protocol import Agent
+from pytest_soclab.fronts.spending import Limits, ProxySettings, Spending
 
 
 def brought(settings: Settings, folder: Path) -> Agent | None:
@@ -28,12 +29,14 @@ def brought(settings: Settings, folder: Path) -> Agent | None:
         first, second = (f"--soclab-{name.replace('_', '-')}" for name in named[:2])
         raise UsageError(f"{first} and {second} name two agents; take one of them away")
     template = _template(settings.prompt, folder, bool(named))
+    if named and named != ["agent_command"]:
+        _refuse(settings, PROXY_OPTIONS, f"--soclab-{named[0].replace('_', '-')}")
     if settings.agent_url is not None:
         return _service(settings, settings.agent_url, template)
     if settings.model is not None:
         return _built_in(settings, settings.model, template)
     if settings.agent_command is None:
-        stray = next((name for name in AGENT_OPTIONS if getattr(settings, name)), None)
+        stray = next((name for name in (*AGENT_OPTIONS, *PROXY_OPTIONS) if getattr(settings, name)), None)
         if stray is None:
             return None
         raise UsageError(f"--soclab-{stray.replace('_', '-')} belongs to a command; add --soclab-agent-command")
@@ -47,7 +50,14 @@ def brought(settings: Settings, folder: Path) -> Agent | None:
         settings.agent_model,
         settings.agent_user,
         template,
+        proxy_of(settings, folder),
     )
+
+
+def _refuse(settings: Settings, names: Sequence[str], beside: str) -> None:
+    stray = next((name for name in names if getattr(settings, name) is not None), None)
+    if stray is not None:
+        raise UsageError(f"--soclab-{stray.replace('_', '-')} belongs to a command, not to {beside}; take it away")
 
 
 WAYS = ("agent_command", "agent_url", "model")
@@ -66,8 +76,7 @@ def _template(name: str | None, folder: Path, used: bool) -> str | None:
 
 
 def _built_in(settings: Settings, model: str, template: str | None) -> Agent:
-    if any(getattr(settings, name) for name in AGENT_OPTIONS if name != "agent_name"):
-        raise UsageError("--soclab-agent-env, -model and -user belong to a command, not to --soclab-model")
+    _refuse(settings, [name for name in AGENT_OPTIONS if name != "agent_name"], "--soclab-model")
     if not all(model.partition(":")):
         raise UsageError(f"--soclab-model: found {quote(model)}, expected PROVIDER:NAME such as openai:gpt-4o-mini")
     try:
@@ -79,9 +88,36 @@ def _built_in(settings: Settings, model: str, template: str | None) -> Agent:
     return BuiltIn(model, template, settings.agent_name or "built-in loop")
 
 
+def proxy_of(settings: Settings, folder: Path) -> ProxySettings | None:
+    """Return how a command reaches its model, None where the lab does not stand in between.
+
+    Raises:
+        UsageError: when an option needs the proxy and it is off, or the recording is missing.
+    """
+    if settings.model_proxy is None and settings.replay is None:
+        stray = next((name for name in PROXY_OPTIONS if getattr(settings, name) is not None), None)
+        if stray is not None:
+            raise UsageError(f"--soclab-{stray.replace('_', '-')} needs the proxy; add --soclab-model-proxy=default")
+        return None
+    if settings.replay is not None and not (folder / settings.replay).is_dir():
+        raise UsageError(f"--soclab-replay: there is no folder {quote(settings.replay)}; make one with --soclab-record")
+    given = (settings.max_cost, settings.max_tokens, settings.max_time)
+    trial, session = (Limits(*(pair[place] if pair else None for pair in given)) for place in (0, 1))
+    places = [None if name is None else folder / name for name in (settings.record, settings.replay)]
+    return ProxySettings(_upstream(settings.model_proxy), Spending(session, "session"), trial, *places)
+
+
+def _upstream(given: str | None) -> str | None:
+    if given in (None, "default"):
+        return None
+    parts = urlsplit(given or "")
+    if parts.scheme not in ("http", "https") or not parts.hostname or _no_port(parts):
+        raise UsageError(f"--soclab-model-proxy: found {quote(given)}, expected `default` or https://HOST")
+    return given
+
+
 def _service(settings: Settings, url: str, template: str | None) -> ServiceAgent:
-    if settings.agent_env or settings.agent_user:
-        raise UsageError("--soclab-agent-env and --soclab-agent-user belong to a command, not to --soclab-agent-url")
+    _refuse(settings, ("agent_env", "agent_user"), "--soclab-agent-url")
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or _no_port(parts):
         raise UsageError(f"--soclab-agent-url: found {quote(url)}, expected an address such as http://127.0.0.1:9000/")
