@@ -42,10 +42,8 @@ class Provider:
             events = [{"type": "a"}, {"response": {"usage": {"input_tokens": 50, "output_tokens": 9}}}]
             return "text/event-stream", b"".join(b"data: %b\n\n" % json.dumps(e).encode() for e in events)
         if isinstance(body, dict) and body.get("stream"):
-            events = [
-                {"choices": [{"delta": {"content": "hi"}}]},
-                {"usage": {"prompt_tokens": 20, "completion_tokens": 4}},
-            ]
+            usage = {"prompt_tokens": 20, "completion_tokens": 4}
+            events = [{"choices": [{"delta": {"content": "hi"}}]}, {"usage": usage}]
             stream = b"".join(b"data: %b\n\n" % json.dumps(e).encode() for e in events)
             return "text/event-stream", stream + b"data: [DONE]\n\n"
         usage = {"prompt_tokens": 100, "completion_tokens": 10}

@@ -50,6 +50,8 @@ class Lab:
     """What a scenario says beside its names, to the file that says it: a copy is no evidence of its own."""
     above_level: set[str] = field(default_factory=set)
     """Scenario files that need a higher level than the one under test."""
+    several: bool = False
+    """Whether a fixture with params was refused, which would run each trial several times."""
     brought: Agent | None = None
     """The agent that the options name, None where a fixture gives it."""
     _incidents: dict[Path, tuple[LoadedIncident, Prepared]] = field(default_factory=dict)
@@ -158,9 +160,9 @@ class Lab:
         source = load_policy(self.policy_path())
         if self.settings.opa_url or self.settings.opa_binary:
             return self._server(source)
-        from pytest_soclab.policy.embedded import EmbeddedEngine
+        from pytest_soclab.policy.embedded import checked_engine
 
-        return EmbeddedEngine(source)
+        return checked_engine(source)
 
     def _server(self, source: PolicySource) -> Engine:
         from pytest_soclab.policy.server import ServerEngine
@@ -171,7 +173,7 @@ class Lab:
 
             self._opa = start_opa(self.settings.opa_binary)
             url = self._opa.url
-        return ServerEngine.connect(str(url), source)
+        return ServerEngine.connect(str(url), source, token_env=self.settings.opa_token_env)
 
     def policy_info(self) -> PolicyInfo | None:
         """Return what the results say about the policy, None where no engine was needed."""
@@ -183,7 +185,7 @@ class Lab:
         address = None if self.settings.opa_binary else self._engine.address
         return PolicyInfo(
             engine=self._engine.kind, source=shown, digest=source.digest, package="soclab.gateway", rules=rules,
-            address=address,
+            address=address, checked_by=self._engine.checked_by,
         )  # fmt: skip
 
     def policy_change(self) -> str:
