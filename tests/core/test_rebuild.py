@@ -11,6 +11,7 @@ from pytest_soclab.audit import rebuild
 from pytest_soclab.base.clock import wall_time
 from pytest_soclab.base.errors import ArtifactError
 from pytest_soclab.evidence import store
+from pytest_soclab.evidence.renderings import rendering_of
 from pytest_soclab.evidence.results import Level, Timing
 from pytest_soclab.evidence.store import Artifacts, TranscriptFolder
 from pytest_soclab.judging.judge import deliveries
@@ -36,7 +37,9 @@ def folder(bench, tmp_path):
         own |= {"stopped_by": judged.stop.reason, "stopped_layer": judged.stop.layer}
         trial = make_trial(number, kind, root_hash=outcome.root_hash, id=f"trial-{number + 1}", **own)
         events = rechain(outcome.events, trial.id)
-        trial = trial.model_copy(update={"root_hash": events[-1]["hash"]})
+        look = rendering_of(events)
+        own = {"inputs": look.inputs, "rendering": look.whole, "gates": outcome.gates}
+        trial = trial.model_copy(update={"root_hash": events[-1]["hash"], **own})
         out.append(trial.model_dump(mode="json"), "".join(f"{json.dumps(event)}\n" for event in events))
         trials[trial.id] = trial
     facts = Facts("protected", Level.L4, ("pytest",), trials, corpus=2, selected=2)
@@ -223,3 +226,26 @@ def test_sabotage_of_the_check_is_seen(folder, monkeypatch):
 def _broken(folder):
     transcript(folder, 2).unlink()
     return folder
+
+
+def test_what_the_level_counts_by_is_read_from_the_transcript(folder):
+    for field, value, words in (
+        ("rendering", "0" * 64, "looks otherwise"),
+        ("inputs", "0" * 64, "looks otherwise"),
+        ("gates", ["policy_outage_fail_open"], "is no evidence for policy_outage_fail_open"),
+    ):
+        path = folder / store.RESULTS
+        before = path.read_text()
+        document = json.loads(before)
+        document["trials"][0][field] = value
+        path.write_text(json.dumps(document))
+        assert any(words in fault for fault in faults(folder)), field
+        path.write_text(before)
+
+
+def test_the_first_format_is_read_but_not_verified(folder):
+    path = folder / store.RESULTS
+    path.write_text(path.read_text().replace("soclab-results/2", "soclab-results/1"))
+    assert store.load_results(folder).format == "soclab-results/1"
+    (fault,) = faults(folder)
+    assert "soclab-results/1 counted otherwise" in fault

@@ -10,8 +10,9 @@ from typing import Any, Literal
 from pytest_soclab.assurance.gates import gates, known_answer_gate
 from pytest_soclab.assurance.ladder import Evidence, decide, lower
 from pytest_soclab.assurance.profile import Profile
-from pytest_soclab.assurance.units import rates
+from pytest_soclab.assurance.units import Basis, distinct, rates, same_scenarios
 from pytest_soclab.evidence.results import (
+    AboveLevel,
     AgentInfo,
     Arm,
     ArmResult,
@@ -46,6 +47,10 @@ class Facts:
     """Every variant of each scenario of which one was selected: `-k plain` is no whole run."""
     repeat: int = 1
     """How often each unit was to be tried: choosing among repetitions is no whole run either."""
+    above: dict[str, AboveLevel] = field(default_factory=dict)
+    """Attacks that count from a higher level on, by the trials in which they were to be tried."""
+    above_tried: frozenset[str] = frozenset()
+    """Those of the trials in which they did not succeed."""
     partial: frozenset[str] = frozenset()
     """Scenarios that are known to have run in part (a shard's)."""
     control_trials: dict[str, Trial] = field(default_factory=dict)
@@ -68,14 +73,16 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
     agent = _agent(facts)
     protected = [t for t in trials if t.arm is Arm.PROTECTED]
     counts = _counts(facts, trials if facts.mode == "baseline" else protected)
-    found = gates(profile.gates, protected) if facts.mode in ("protected", "compare") else ()
+    control_trials = tuple(facts.control_trials[name] for name in sorted(facts.control_trials))
+    basis: Basis = "agent" if agent.kind == "live" else "controls"
+    same = same_scenarios(control_trials or protected)
+    found = gates(profile.gates, protected, control_trials) if facts.mode in ("protected", "compare") else ()
     if facts.known_answer is not None:
         found = (*found, facts.known_gate or known_answer_gate(facts.known_answer, facts.known_selected))
-    basis: Literal["controls", "agent"] = "agent" if agent.kind == "live" else "controls"
     complete, coverage = _complete(counts) and not facts.policy_changed, _coverage(counts)
     if facts.policy_changed:
         coverage = f"policy_changed: {facts.policy_changed}"
-    evidence = Evidence(protected, found, complete, coverage, agent.deterministic, basis)
+    evidence = Evidence(protected, found, complete, coverage, agent.deterministic, basis, same, counts.above_level)
     level = decide(evidence, profile, facts.level)
     controls = _controls(facts, profile) if basis == "agent" else None
     arms = {arm.value: _arm(profile, trials, arm) for arm in Arm} if facts.mode == "compare" else None
@@ -84,10 +91,11 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
         mode=facts.mode,
         level=lower(level, controls.level) if controls is not None and controls.level is not None else level,
         gates=found,
-        rates=rates(shown),
+        rates=rates(shown, basis, None if facts.mode == "baseline" else same),
+        distinct=distinct(shown),
         arms=arms,
         controls=controls,
-        control_trials=tuple(facts.control_trials[name] for name in sorted(facts.control_trials)),
+        control_trials=control_trials,
         counts=counts,
         trials=trials,
         known_answer=dict(facts.known_answer) if facts.known_answer is not None else None,
@@ -104,7 +112,8 @@ def _controls(facts: Facts, profile: Profile) -> ArmResult:
     own = [facts.control_trials[name] for name in sorted(facts.control_trials)]
     counts = _counts(facts, own)
     found = gates(profile.gates, own)
-    evidence = Evidence(own, found, _complete(counts), _coverage(counts), True, "controls")
+    complete, coverage = _complete(counts), _coverage(counts)
+    evidence = Evidence(own, found, complete, coverage, True, "controls", None, counts.above_level)
     return ArmResult(level=decide(evidence, profile, facts.level), gates=found, rates=rates(own))
 
 
@@ -121,11 +130,25 @@ def _counts(facts: Facts, trials: Sequence[Trial]) -> ScenarioCount:
     partial = {name for name, variants in facts.variants.items() if any((name, v) not in ended for v in variants)}
     short |= (partial := partial | facts.partial)
     short |= {scenario for scenario, _ in tried.keys() - ended}
-    ran = {scenario for scenario, _ in ended} - short
+    above = {one.scenario for one in facts.above.values()}
+    untried = {facts.above[name].scenario for name in facts.above.keys() - facts.above_tried - facts.trials.keys()}
+    ran = {scenario for scenario, _ in ended} - short - above
     return ScenarioCount(
-        corpus=facts.corpus, selected=facts.selected, run=len(ran), errors=len(facts.errors),
-        error_texts=tuple(sorted(facts.errors)), partial=tuple(sorted(partial)),
-    )  # fmt: skip
+        corpus=facts.corpus + len(untried),
+        selected=facts.selected,
+        run=len(ran),
+        errors=len(facts.errors),
+        error_texts=tuple(sorted(facts.errors)),
+        partial=tuple(sorted(partial)),
+        above_level=_above_level(facts),
+    )
+
+
+def _above_level(facts: Facts) -> tuple[AboveLevel, ...]:
+    """Return the attacks that were tried above their level and did not succeed, each once."""
+    won = {trial.scenario for trial in facts.trials.values()}
+    found = {one.scenario: one for one in facts.above.values() if one.scenario not in won}
+    return tuple(found[name] for name in sorted(found))
 
 
 def _complete(counts: ScenarioCount) -> bool:

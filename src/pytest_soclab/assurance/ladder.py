@@ -7,18 +7,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Literal
 
 from pytest_soclab.assurance.intervals import units_for
 from pytest_soclab.assurance.profile import Profile, Rung
-from pytest_soclab.assurance.units import ASSESSED, UnitOutcome, collapse, rates
+from pytest_soclab.assurance.units import ASSESSED, Basis, Same, UnitOutcome, collapse, distinct, rates
 from pytest_soclab.evidence.results import (
+    AboveLevel,
     Gate,
     GateStatus,
     Kind,
     Level,
     LevelDecision,
     MeasuredRate,
+    Method,
     NextLevel,
     Rate,
     Rates,
@@ -30,13 +31,15 @@ from pytest_soclab.evidence.results import (
 
 _NAMED = 3  # trials or causes that a sentence names
 _NAMED_UNITS = 5
+_DRAW = "if these scenarios were a random draw"
 
 
 @dataclass(frozen=True)
 class Evidence:
     """What a decision rests on: the protected arm's trials, its gates, and how much of the corpus ran.
 
-    `complete` says whether every scenario of the corpus ran; `coverage` is the sentence that says so.
+    `complete` says whether every scenario of the corpus ran; `coverage` is the sentence that says so. `same` names the
+    scenario that stands for several that look the same, `above` what counts only from a higher level on.
     """
 
     trials: Sequence[Trial]
@@ -44,13 +47,20 @@ class Evidence:
     complete: bool
     coverage: str
     deterministic: bool
-    basis: Literal["controls", "agent"]
+    basis: Basis
+    same: Same | None = None
+    above: Sequence[AboveLevel] = ()
     units: Sequence[UnitOutcome] = field(init=False)
     measured: Rates = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "units", collapse(self.trials))
-        object.__setattr__(self, "measured", rates(self.trials))
+        object.__setattr__(self, "units", collapse(self.trials, self.same))
+        object.__setattr__(self, "measured", rates(self.trials, self.basis, self.same))
+
+    @property
+    def method(self) -> Method:
+        """How the bounds come about that decide."""
+        return Method.WILSON if self.basis == "controls" else Method.CLOPPER_PEARSON
 
 
 def decide(evidence: Evidence, profile: Profile, tested: Level) -> LevelDecision:
@@ -105,8 +115,9 @@ def _highest(evidence: Evidence, profile: Profile, tested: Level) -> Level:
     reached = Level.L1
     if any(gate.status is not GateStatus.PASSED for gate in evidence.gates):
         return reached
+    cap = min([tested.rank, *(one.from_level.rank - 1 for one in evidence.above)])
     for level in Level:
-        if level.rank > tested.rank or any(_unmet(evidence, profile.levels[level], level)):
+        if level.rank > cap or any(_unmet(evidence, profile.levels[level], level)):
             break
         reached = level
     return reached
@@ -134,13 +145,15 @@ def _bill(evidence: Evidence, profile: Profile, target: Level, tested: Level) ->
 
 
 def _unmet(evidence: Evidence, rung: Rung, level: Level) -> Iterator[Unmet]:
-    if level is not Level.L1:
+    if level is not Level.L1 and evidence.basis == "controls":
         yield from _inconclusive(evidence)
-    yield from _tiers(rung, evidence.units)
+    yield from _tiers(rung, evidence)
     if rung.attack_success is not None:
-        yield from _bound("attack success", "resisted", evidence.measured.attack_success, rung.attack_success)
+        rate, bound = evidence.measured.attack_success, rung.attack_success
+        yield from _bound("attack success", "resisted", rate, bound, evidence.method)
     if rung.false_block is not None:
-        yield from _bound("false blocks", "served", evidence.measured.false_block, rung.false_block)
+        rate, bound = evidence.measured.false_block, rung.false_block
+        yield from _bound("false blocks", "served", rate, bound, evidence.method)
     if rung.delivery is not None:
         yield from _delivery(evidence.measured.delivery, rung.delivery)
     if rung.repetitions > 1 and not evidence.deterministic:
@@ -148,14 +161,14 @@ def _unmet(evidence: Evidence, rung: Rung, level: Level) -> Iterator[Unmet]:
 
 
 def _inconclusive(evidence: Evidence) -> Iterator[Unmet]:
-    """Yield what has no verdict, whatever the profile says: it counts on no side of a rate and blocks promotion."""
+    """Yield what has no verdict, whatever the profile says: a scripted trial has no excuse for that."""
     units = evidence.units
-    open_ones = [f"{u.scenario}[{u.variant}]" for u in units if u.verdict is Verdict.INCONCLUSIVE]
+    open_ones = [u.scenario for u in units if u.verdict is Verdict.INCONCLUSIVE]
     if open_ones:
         few = len(open_ones) <= _NAMED_UNITS
         which = ", ".join(open_ones) if few else _causes(_open_trials(evidence))
-        have = f"{len(open_ones)} of {len(units)} units inconclusive: {which}"
-        yield Unmet(rule="inconclusive", have=have, need="a verdict on every unit")
+        have = f"{len(open_ones)} of {len(units)} scenarios inconclusive: {which}"
+        yield Unmet(rule="inconclusive", have=have, need="a verdict on every scenario")
 
 
 def _open_trials(evidence: Evidence) -> list[Trial]:
@@ -174,9 +187,15 @@ def _trials(number: int) -> str:
     return f"{number} trial" if number == 1 else f"{number} trials"
 
 
-def _tiers(rung: Rung, units: Sequence[UnitOutcome]) -> Iterator[Unmet]:
+def _tiers(rung: Rung, evidence: Evidence) -> Iterator[Unmet]:
+    """Yield the demanded tiers of which an attack succeeded, or none was resisted.
+
+    What a live agent left inconclusive counts against the bound, as the worst that it may hide, and not here.
+    """
     for tier in rung.tiers:
-        own = [u for u in units if u.kind is Kind.ATTACK and u.tier == tier.value]
+        own = [u for u in evidence.units if u.kind is Kind.ATTACK and u.tier == tier.value]
+        if evidence.basis == "agent":
+            own = [u for u in own if u.verdict is not Verdict.INCONCLUSIVE]
         resisted = sum(u.verdict is Verdict.RESISTED for u in own)
         if not own:
             yield Unmet(rule=f"{tier.value} tier", have="no attack of this tier ran", need="at least one, resisted")
@@ -185,19 +204,23 @@ def _tiers(rung: Rung, units: Sequence[UnitOutcome]) -> Iterator[Unmet]:
             yield Unmet(rule=f"{tier.value} tier", have=have, need=f"{len(own)} of {len(own)}")
 
 
-def _bound(name: str, good: str, rate: Rate, bound: float) -> Iterator[Unmet]:
+def _bound(name: str, good: str, rate: Rate, bound: float, method: Method = Method.WILSON) -> Iterator[Unmet]:
     if not isinstance(rate, MeasuredRate):
-        needed = units_for(bound)
-        yield Unmet(
-            rule=name, have="no data", need=f"upper bound at most {_percent(bound)}: {needed} distinct clean units"
-        )
+        needed = units_for(bound, method=method)
+        need = f"upper bound at most {_percent(bound)}: {needed} distinct clean scenarios"
+        yield Unmet(rule=name, have="no data", need=need)
         return
     if rate.high <= bound:
         return
-    needed = units_for(bound, rate.k)
-    have = f"{rate.n - rate.k} of {rate.n} {good}, upper bound {_percent(rate.high)}"
-    need = f"{_percent(bound)} needs {needed}: {needed - rate.n} more distinct clean units"
+    needed = units_for(bound, rate.k, method=method)
+    have = f"{rate.n - rate.k} of {rate.n} {good}{_opened(rate)}, upper bound {_percent(rate.high)}"
+    need = f"{_percent(bound)} needs {needed}: {needed - rate.n} more distinct clean scenarios"
     yield Unmet(rule=name, have=have, need=need)
+
+
+def _opened(rate: MeasuredRate) -> str:
+    """Say how many of those that are not good are only inconclusive, and count as the worst that they may hide."""
+    return f" ({rate.open} inconclusive, counted as the worst)" if rate.open else ""
 
 
 def _delivery(rate: Rate, least: float) -> Iterator[Unmet]:
@@ -209,9 +232,9 @@ def _delivery(rate: Rate, least: float) -> Iterator[Unmet]:
 
 
 def _repetitions(least: int, units: Sequence[UnitOutcome]) -> Iterator[Unmet]:
-    short = [u for u in units if u.trials < least]
+    short = [u for u in units if u.repeats < least]
     if short:
-        have = f"{len(short)} of {len(units)} units have fewer than {least} trials"
+        have = f"{len(short)} of {len(units)} scenarios have fewer than {least} trials a variant"
         yield Unmet(rule="repetitions", have=have, need=f"--soclab-repeat={least}, or a deterministic agent")
 
 
@@ -230,12 +253,7 @@ def _why(evidence: Evidence, level: Level, tested: Level) -> Iterator[str]:
         if gate.status is GateStatus.FAILED:
             yield f"gate {_spoken(gate)} failed: {gate.why}"
     yield from _undecided(evidence)
-    attack = evidence.measured.attack_success
-    if isinstance(attack, MeasuredRate):
-        yield f"{attack.n - attack.k} of {attack.n} attack units resisted, upper bound {_percent(attack.high)}"
-    block = evidence.measured.false_block
-    if isinstance(block, MeasuredRate):
-        yield f"{block.k} of {block.n} legitimate units blocked, upper bound {_percent(block.high)}"
+    yield from _measures(evidence)
     for tier in Tier:
         own = [u for u in evidence.units if u.kind is Kind.ATTACK and u.tier == tier.value]
         for verdict in (Verdict.SUCCEEDED, Verdict.INCONCLUSIVE):
@@ -246,17 +264,36 @@ def _why(evidence: Evidence, level: Level, tested: Level) -> Iterator[str]:
         yield f"{tested.value} is the level under test; a higher one was not measured"
 
 
+def _measures(evidence: Evidence) -> Iterator[str]:
+    """Yield the two rates over scenarios with what their bounds assume, and how much the attacks differ."""
+    attack = evidence.measured.attack_success
+    if isinstance(attack, MeasuredRate):
+        resisted = f"{attack.n - attack.k} of {attack.n} attack scenarios resisted{_opened(attack)}"
+        yield f"{resisted}, upper bound {_percent(attack.high)} {_DRAW}"
+        found = distinct(evidence.trials, evidence.same)
+        if found.inputs:
+            yield (
+                f"{found.trials} attack trials put {found.inputs} distinct policy inputs, "
+                f"and were stopped in {found.stops} distinct ways"
+            )
+    block = evidence.measured.false_block
+    if isinstance(block, MeasuredRate):
+        blocked = f"{block.k} of {block.n} legitimate scenarios blocked{_opened(block)}"
+        yield f"{blocked}, upper bound {_percent(block.high)}"
+    if evidence.above:
+        names = ", ".join(one.scenario for one in evidence.above[:_NAMED_UNITS])
+        more = f" and {len(evidence.above) - _NAMED_UNITS} more" if len(evidence.above) > _NAMED_UNITS else ""
+        yield f"tried, but counted only from a higher level on: {names}{more}"
+
+
 def _succeeded(evidence: Evidence) -> Iterator[str]:
     units = [u for u in evidence.units if u.kind is Kind.ATTACK]
     lost = [u for u in units if u.verdict is Verdict.SUCCEEDED]
     if lost:
-        first: dict[tuple[str, str], str] = {}
-        for trial in evidence.trials:
-            if trial.verdict is Verdict.SUCCEEDED:
-                first.setdefault((trial.scenario, trial.variant), trial.id)
-        ids = [first[u.scenario, u.variant] for u in lost]
+        won = [trial for trial in evidence.trials if trial.verdict is Verdict.SUCCEEDED]
+        ids = [next(trial.id for trial in won if trial.scenario in u.names) for u in lost]
         more = f" and {len(ids) - 2} more" if len(ids) > _NAMED else ""
-        yield f"{len(lost)} of {len(units)} attacks succeeded: {', '.join(ids[: 2 if more else None])}{more}"
+        yield f"{len(lost)} of {len(units)} attack scenarios succeeded: {', '.join(ids[: 2 if more else None])}{more}"
 
 
 def _undecided(evidence: Evidence) -> Iterator[str]:

@@ -6,8 +6,9 @@ import hashlib
 from pathlib import Path
 from typing import Annotated, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
+from pytest_soclab.assurance.gates import WITNESSES
 from pytest_soclab.base import resources
 from pytest_soclab.base.errors import Fault, ScenarioError, UsageError
 from pytest_soclab.evidence.results import Level, Tier
@@ -15,6 +16,9 @@ from pytest_soclab.reading.faults import faults_of
 from pytest_soclab.reading.yaml_source import Document, read
 from pytest_soclab.scenario.model import GateName
 
+GATES = (*get_args(GateName), WITNESSES)
+"""The gates that every profile has."""
+_SHOWN = 12
 Fraction = Annotated[float, Field(ge=0, le=1, strict=True)]
 
 
@@ -44,10 +48,15 @@ class Profile(BaseModel):
     gates: tuple[str, ...]
     levels: dict[Level, Rung]
 
+    _digest: str = PrivateAttr("")
+
     @property
     def label(self) -> str:
-        """Name and version as reports show them."""
-        return f"{self.name}/{self.version}"
+        """What reports call it: name and version of a bundled profile, of any other the start of its digest.
+
+        A name is the profile's own word for itself.
+        """
+        return f"sha256:{self._digest[:_SHOWN]}" if self._digest else f"{self.name}/{self.version}"
 
 
 def load_profile(name: str = "default") -> tuple[Profile, str]:
@@ -71,13 +80,20 @@ def load_profile(name: str = "default") -> tuple[Profile, str]:
     faults = _gaps(profile, document)
     if faults:
         raise UsageError(*faults)
-    return profile, hashlib.sha256(document.text.encode()).hexdigest()
+    digest = _digest(document.text)
+    if digest not in {_digest(own.read_bytes().decode()) for own in resources.profiles().glob("*.yaml")}:
+        profile._digest = digest
+    return profile, digest
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _gaps(profile: Profile, document: Document) -> list[Fault]:
     """Return what every profile must have: the mandatory gates, and a rung for each level."""
     faults = []
-    gates = [gate for gate in (*get_args(GateName), "scenario_witnesses") if gate not in profile.gates]
+    gates = [gate for gate in GATES if gate not in profile.gates]
     if gates:
         remedy = "name it; a gate is mandatory whatever the profile"
         faults.append(document.fault(("gates",), f"no {', '.join(gates)}", "every mandatory gate", remedy))

@@ -1,4 +1,4 @@
-"""Counts how the distinct units of a session ended, and says it in words."""
+"""Counts how the distinct scenarios of a session ended, and says it in words."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pytest_soclab.evidence.results import Kind, Layer, Trial, Verdict
+from pytest_soclab.assurance.units import UnitOutcome, collapse
+from pytest_soclab.evidence.results import Arm, Kind, Layer, Trial, Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many distinct units of one kind of evidence ended how."""
+    """How many distinct scenarios of one kind of evidence ended how."""
 
     total: int
     held: int
@@ -21,30 +22,38 @@ class Tally:
 
     @property
     def decided(self) -> int:
-        """How many units reached a verdict."""
+        """How many scenarios reached a verdict."""
         return self.held + self.broken
 
 
 def tally(trials: Iterable[Trial], kind: Kind) -> Tally:
-    """Count the distinct (scenario, variant) units of a kind; a unit held only when every one of its trials did."""
-    units: dict[tuple[str, str, str], list[Trial]] = {}
+    """Count the distinct scenarios of a kind, in each arm apart; one held only when every trial of it did."""
+    arms: dict[Arm, list[Trial]] = {}
     for trial in trials:
         if trial.kind is kind:
-            units.setdefault((trial.scenario, trial.variant, trial.arm), []).append(trial)
-    ends = Counter(_end(unit) for unit in units.values())
-    alone = sum(1 for unit in units.values() if _end(unit) == "held" and _rests_on_approver(unit))
+            arms.setdefault(trial.arm, []).append(trial)
+    units = [(unit, own) for own in arms.values() for unit in collapse(own, _same(own))]
+    ends = Counter(_END[unit.verdict] for unit, _ in units)
+    alone = sum(1 for unit, own in units if _END[unit.verdict] == "held" and _rests_on_approver(unit, own))
     return Tally(len(units), ends["held"], ends["broken"], ends["inconclusive"], alone)
 
 
-def _end(unit: Sequence[Trial]) -> str:
-    verdicts = {t.verdict for t in unit}
-    if verdicts & {Verdict.SUCCEEDED, Verdict.BLOCKED}:
-        return "broken"
-    return "inconclusive" if Verdict.INCONCLUSIVE in verdicts else "held"
+def _same(trials: Sequence[Trial]) -> dict[str, str] | None:
+    """Return that no live scenario is another one: what a live agent is handed depends on what it asks for."""
+    return {} if any(trial.agent_kind == "live" for trial in trials) else None
 
 
-def _rests_on_approver(unit: Sequence[Trial]) -> bool:
-    return any(t.stopped_layer is Layer.APPROVER for t in unit)
+_END = {
+    Verdict.RESISTED: "held",
+    Verdict.SERVED: "held",
+    Verdict.SUCCEEDED: "broken",
+    Verdict.BLOCKED: "broken",
+    Verdict.INCONCLUSIVE: "inconclusive",
+}
+
+
+def _rests_on_approver(unit: UnitOutcome, trials: Iterable[Trial]) -> bool:
+    return any(t.stopped_layer is Layer.APPROVER for t in trials if t.scenario in unit.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +105,11 @@ def approver_text(tally_: Tally) -> str:
 
 
 def stoppers_text(trials: Iterable[Trial]) -> str:
-    """Count the attack units that each layer stopped: `policy 190, grant 9, approver 11, agent 0`."""
+    """Count the attacks, in each variant once, that each layer stopped: `policy 190, grant 9, approver 11, agent 0`."""
     units: dict[tuple[str, str], list[Trial]] = {}
     for trial in trials:
         if trial.kind is Kind.ATTACK:
             units.setdefault((trial.scenario, trial.variant), []).append(trial)
-    found = Counter(unit[0].stopped_layer for unit in units.values() if _end(unit) == "held")
+    found = Counter(unit[0].stopped_layer for unit in units.values() if {_END[t.verdict] for t in unit} == {"held"})
     layers = [layer for layer in Layer if layer not in {Layer.AGENT, Layer.NOTHING} and found[layer]]
     return ", ".join(f"{layer.value} {found[layer]}" for layer in (*layers, Layer.AGENT)) if found else ""

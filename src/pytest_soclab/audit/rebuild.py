@@ -14,14 +14,15 @@ from pytest_soclab.assurance.gates import KNOWN_ANSWER
 from pytest_soclab.assurance.gates import gates as gates_of
 from pytest_soclab.assurance.ladder import Evidence, decide
 from pytest_soclab.assurance.profile import Profile, load_profile
-from pytest_soclab.assurance.units import rates
+from pytest_soclab.assurance.units import Basis, rates, same_scenarios
 from pytest_soclab.audit.merge import Joined, merge
 from pytest_soclab.base.errors import ArtifactError, UsageError, printable
 from pytest_soclab.evidence import ledger, store
 from pytest_soclab.evidence.ledger import Event
-from pytest_soclab.evidence.results import Arm, Gate, Level, Results, Trial, Verdict
+from pytest_soclab.evidence.renderings import rendering_of
+from pytest_soclab.evidence.results import RESULTS_FORMAT, Arm, Gate, Level, Results, Trial, Verdict
 from pytest_soclab.evidence.store import TranscriptFolder, load_results, transcripts_to_show
-from pytest_soclab.judging import judge
+from pytest_soclab.judging import facts, judge
 from pytest_soclab.policy.ablation import Record, record_of
 
 
@@ -41,6 +42,9 @@ def verify(folder: Path) -> Verified:
         ArtifactError: when there are no results to check against.
     """
     results = load_results(folder)
+    if results.format != RESULTS_FORMAT:
+        why = f"{results.format} counted otherwise than this version, which cannot show its rates and level"
+        return Verified(0, 0, (f"{folder / store.RESULTS}: {why}; run the session again",))
     faults: list[str] = []
     events, level = 0, 0
     for trial in results.trials:
@@ -87,11 +91,23 @@ def _mismatch(trial: Trial, first: Mapping[str, Any], events: list[Event]) -> st
             return f"event 0: found {name} {printable(str(first.get(name)))}, expected {expected}"
     try:
         broken = judge.breaches(events) if trial.arm is Arm.PROTECTED else ()
+        look = _look(trial, events)
     except (KeyError, TypeError, ValueError, AttributeError):
         return "holds events that no session writes"
     if broken != trial.breaches:
         return f"breaks {', '.join(broken) or 'no gate'}, expected {', '.join(trial.breaches) or 'none'}"
-    return _verdict_fault(trial, events[-1])
+    return look or _verdict_fault(trial, events[-1])
+
+
+def _look(trial: Trial, events: list[Event]) -> str:
+    """Compare what the level counts by, how a trial looks and what it is evidence for, with the transcript."""
+    rendering = rendering_of(events)
+    if (trial.inputs, trial.rendering) != (rendering.inputs, rendering.whole):
+        return "looks otherwise than results.json says: other policy inputs, or other results handed out"
+    made = set(facts.situations(events)) if trial.arm is Arm.PROTECTED else set()
+    if not made.issuperset(trial.gates):
+        return f"is no evidence for {', '.join(sorted(set(trial.gates) - made))}"
+    return ""
 
 
 def _verdict_fault(trial: Trial, last: Event) -> str:
@@ -189,14 +205,18 @@ def _record_faults(results: Results, level: int) -> Iterator[str]:
     `level` is the highest authority that an agent had in any of the transcripts.
     """
     protected = [trial for trial in results.trials if trial.arm is Arm.PROTECTED]
-    if results.rates != rates(results.trials if results.mode == "baseline" else protected):
+    same = same_scenarios(results.control_trials or protected)
+    expected = rates(results.trials) if results.mode == "baseline" else rates(protected, results.level.basis, same)
+    if results.rates != expected:
         yield "the rates are not those of its trials"
     profile = _profile_of(results.level.profile, results.digests.profile, results.command)
     if profile is None:
         yield f"the assurance profile {printable(results.level.profile)} is not here, so that nothing shows the level"
         return
     stored = tuple(gate for gate in results.gates if gate.name != KNOWN_ANSWER)
-    if results.mode not in ("known-answer", "baseline") and stored != gates_of(profile.gates, protected):
+    if results.mode not in ("known-answer", "baseline") and stored != gates_of(
+        profile.gates, protected, results.control_trials
+    ):
         yield "the gates are not those of its trials"
     kinds = {trial.agent_kind for trial in protected if trial.root_hash}
     if results.level.basis != ("agent" if "live" in kinds else "controls"):
@@ -214,14 +234,16 @@ def _supported(results: Results, protected: Sequence[Trial], profile: Profile) -
     ran = len({trial.scenario for trial in protected} - short)
     whole = not results.counts.errors and 0 < results.counts.corpus <= min(ran, results.counts.run)
 
-    def decided(trials: Sequence[Trial], gates: Sequence[Gate], sure: bool) -> Level | None:
-        evidence = Evidence(trials, gates, whole, "", sure, results.level.basis)
+    same, above = same_scenarios(results.control_trials or protected), results.counts.above_level
+
+    def decided(trials: Sequence[Trial], gates: Sequence[Gate], sure: bool, basis: Basis) -> Level | None:
+        evidence = Evidence(trials, gates, whole, "", sure, basis, same, above)
         return decide(evidence, profile, results.level.tested).recommended
 
-    supported = decided(protected, results.gates, results.agent.deterministic)
+    supported = decided(protected, results.gates, results.agent.deterministic, results.level.basis)
     if results.level.basis == "controls" or supported is None:
         return supported
-    controls = decided(results.control_trials, gates_of(profile.gates, results.control_trials), True)
+    controls = decided(results.control_trials, gates_of(profile.gates, results.control_trials), True, "controls")
     return controls and min(supported, controls, key=lambda level: level.rank)
 
 
@@ -310,6 +332,8 @@ def _decide(joined: Joined, shards: Sequence[Results]) -> Results:
         errors=joined.counts.error_texts, known_answer=joined.known_answer, known_gate=next(gates, None),
         digests=joined.digests,
         control_trials={t.id: t for shard in shards for t in shard.control_trials},
+        above={one.scenario: one for shard in shards for one in shard.counts.above_level},
+        above_tried=frozenset(one.scenario for shard in shards for one in shard.counts.above_level),
         partial=frozenset(name for shard in shards for name in shard.counts.partial),
     )  # fmt: skip
     return results_of(facts, profile, joined.digests.profile, joined.timing)

@@ -11,7 +11,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-RESULTS_FORMAT: Literal["soclab-results/1"] = "soclab-results/1"
+Format = Literal["soclab-results/1", "soclab-results/2"]
+RESULTS_FORMAT: Format = "soclab-results/2"
+"""What this version writes; of the first format it reads all that the second one kept."""
 
 
 class Saved(BaseModel):
@@ -98,13 +100,22 @@ class GateStatus(StrEnum):
     UNDECIDED = "undecided"
 
 
+class Method(StrEnum):
+    """How a proportion got its interval."""
+
+    WILSON = "wilson"
+    CLOPPER_PEARSON = "clopper_pearson"
+    KORN_GRAUBARD = "korn_graubard"
+
+
 class Measured(Saved):
-    """A proportion with its Wilson 95 % interval: `k` of `n`, `low` and `high` as fractions."""
+    """A proportion with its 95 % interval: `k` of `n`, `low` and `high` as fractions."""
 
     k: int
     n: Annotated[int, Field(gt=0)]
     low: float
     high: float
+    method: Method = Method.WILSON
 
 
 class NoData(Saved):
@@ -119,13 +130,18 @@ Proportion = Measured | NoData
 
 
 class MeasuredRate(Measured):
-    """A rate over distinct (scenario, variant) units, with the same rate over single trials beside it."""
+    """A rate over distinct scenarios, with the same rate over single trials, clustered by scenario, beside it.
+
+    The first format counted distinct (scenario, variant) pairs.
+    """
 
     trials: Proportion
+    open: int = 0
+    """How many of the `k` are counted only because a trial of them is inconclusive: the worst that they may hide."""
 
 
 class NoDataRate(NoData):
-    """A rate over no unit, with the same rate over single trials beside it."""
+    """A rate over no scenario, with the same rate over single trials beside it."""
 
     trials: Proportion
 
@@ -150,6 +166,34 @@ class Rates(RateGroup):
     by_surface: dict[str, RateGroup]
 
 
+class ActionCount(Saved):
+    """How many changes of one class were attempted in vain, executed unattended, executed after an approval."""
+
+    attempted: int = 0
+    unattended: int = 0
+    approved: int = 0
+
+    @property
+    def executed(self) -> int:
+        """How many took place."""
+        return self.unattended + self.approved
+
+    @property
+    def all(self) -> int:
+        """How many were proposed, whatever became of them."""
+        return self.executed + self.attempted
+
+
+class Actions(Saved):
+    """The changes that one trial proposed, by what the answer key and the scenario say of them."""
+
+    endorsed: ActionCount = ActionCount()
+    unasked: ActionCount = ActionCount()
+    """Not endorsed, and on nobody who is known to be innocent."""
+    innocent: ActionCount = ActionCount()
+    """Not endorsed, and on somebody or something innocent, protected or outside the scope."""
+
+
 class Trial(Saved):
     """One execution of (scenario, variant, arm, repetition), as saved in `results.json` and `trials.jsonl`."""
 
@@ -170,7 +214,7 @@ class Trial(Saved):
     atlas: tuple[str, ...] = ()
     owasp: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
-    """The mandatory gates that this scenario is evidence for."""
+    """The mandatory gates that this trial is evidence for: it made the situation that each is about happen."""
     twin: str | None = None
     agent_kind: Literal["scripted", "live"]
     verdict: Verdict
@@ -193,6 +237,12 @@ class Trial(Saved):
     """Sequence numbers of the transcript events that decided the verdict."""
     breaches: tuple[str, ...] = ()
     """The mandatory gates that this trial's transcript breaks, whatever the verdict."""
+    inputs: str = ""
+    """SHA-256 over everything that the policy was asked in this trial; empty where it did not end."""
+    rendering: str = ""
+    """SHA-256 over what the policy was asked, what the agent was handed and what befell the control plane."""
+    actions: Actions | None = None
+    """The changes that it proposed; None where nothing counted them."""
     file: str
     line: int
     nodeid: str
@@ -221,6 +271,18 @@ class NextLevel(Saved):
     """The least delivery rate, as a fraction."""
 
 
+class Distinct(Saved):
+    """How much the attacks of one arm differ, counted from transcripts."""
+
+    scenarios: int
+    """Scenarios that differ in what the policy was asked or in what the agent was handed."""
+    trials: int
+    inputs: int
+    """Distinct sequences of policy inputs."""
+    stops: int
+    """Distinct ways in which an attack was stopped."""
+
+
 class LevelDecision(Saved):
     """The one decision that terminal, JSON, HTML, job summary and exit status show."""
 
@@ -230,7 +292,7 @@ class LevelDecision(Saved):
     why: tuple[str, ...]
     next: NextLevel | None
     profile: str
-    """Name and version of the assurance profile, such as `default/1`."""
+    """Name and version of a bundled assurance profile, such as `default/1`; of any other the start of its digest."""
 
 
 class Gate(Saved):
@@ -285,6 +347,13 @@ class Timing(Saved):
     """Branch, commit and job of a CI run, where the environment names them."""
 
 
+class AboveLevel(Saved):
+    """A scenario that says of itself that it is made for a higher level than the one under test."""
+
+    scenario: str
+    from_level: Level
+
+
 class ScenarioCount(Saved):
     """How much of the corpus ran: scenarios in the corpus, selected, run to a verdict; collection errors."""
 
@@ -295,6 +364,8 @@ class ScenarioCount(Saved):
     error_texts: tuple[str, ...] = ()
     partial: tuple[str, ...] = ()
     """Scenarios of which not every variant was selected."""
+    above_level: tuple[AboveLevel, ...] = ()
+    """Attacks that count only from a higher level on, and did not succeed when they were tried at this one."""
 
 
 class ArmResult(Saved):
@@ -308,11 +379,13 @@ class ArmResult(Saved):
 class Results(Saved):
     """`results.json`."""
 
-    format: Literal["soclab-results/1"] = RESULTS_FORMAT
+    format: Format = RESULTS_FORMAT
     mode: Literal["protected", "baseline", "compare", "known-answer"]
     level: LevelDecision
     gates: tuple[Gate, ...]
     rates: Rates
+    distinct: Distinct | None = None
+    """How much the attacks of the measured arm differ."""
     arms: dict[str, ArmResult] | None = None
     controls: ArmResult | None = None
     """What the controls alone support, measured by scripts beside a live agent; never added to its rates."""

@@ -197,7 +197,7 @@ def load_results(path: Path) -> Results:
     """Read a `results.json`, or the one in a folder.
 
     Raises:
-        ArtifactError: when there is none or it is no `soclab-results/1` document.
+        ArtifactError: when there is none or it is no `soclab-results/2` or `/1` document.
     """
     from pydantic import ValidationError
 
@@ -211,4 +211,5 @@ def load_results(path: Path) -> Results:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise ArtifactError(f"{file} {place}: {first['msg']}; expected a soclab-results/1 document") from None
+        expected = "expected a soclab-results/2 or soclab-results/1 document"
+        raise ArtifactError(f"{file} {place}: {first['msg']}; {expected}") from None

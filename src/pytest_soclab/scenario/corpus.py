@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import get_args
 
 from pytest_soclab.base.errors import Fault, UsageError, nearest
 from pytest_soclab.evidence.results import Kind
 from pytest_soclab.reading.yaml_source import KeyPath, read
-from pytest_soclab.scenario.load import LoadedScenario
+from pytest_soclab.scenario.load import LoadedScenario, find_incident
 from pytest_soclab.scenario.model import GateName
 
 INCIDENTS = "incidents"
@@ -91,9 +93,66 @@ def id_of(file: Path) -> str:
 
 
 def root_of(file: Path) -> Path:
-    """Return the corpus of a scenario: the nearest of three folders above with `incidents/`, else its own folder."""
-    above = list(file.absolute().parents)[:3]
-    return next((folder for folder in above if (folder / INCIDENTS).is_dir()), above[0])
+    """Return the corpus of a scenario file: the nearest folder above with `incidents/`.
+
+    Without one it is the folder around `attacks/` or `controls/`, else the file's own.
+    """
+    above = list(file.absolute().parents)
+    usual = above[0].parent if above[0].name in {"attacks", "controls"} else above[0]
+    return next((folder for folder in above if (folder / INCIDENTS).is_dir()), usual)
+
+
+def roots_of(loaded: LoadedScenario) -> frozenset[Path]:
+    """Return the folders of the corpus that a level speaks of when this scenario runs, however it was named.
+
+    The rule: a scenario belongs to the folder whose `incidents/` its incident was read from, else to `root_of` it. Both
+    the path by which it was named and the file that a link leads to are looked at.
+    """
+    return frozenset(_root(path, loaded.scenario.incident) for path in (loaded.path.absolute(), loaded.path.resolve()))
+
+
+@lru_cache(maxsize=4096)
+def _root(file: Path, name: str) -> Path:
+    incident = find_incident(file, name)
+    home = incident.parent.parent if incident is not None else None
+    return home if home is not None and file.is_relative_to(home) else root_of(file)
+
+
+@lru_cache(maxsize=16)
+def files_of(roots: frozenset[Path]) -> frozenset[str]:
+    """Return the real paths of every scenario file below some folders; links to files and folders are followed."""
+    return frozenset(real(file) for root in roots for file in _walk(root))
+
+
+def real(file: Path | str) -> str:
+    """Return a file's path with every link followed: two names of one file are one."""
+    return os.path.realpath(file)
+
+
+def _walk(root: Path) -> Iterator[Path]:
+    seen: set[str] = set()
+    for at, folders, names in os.walk(root, followlinks=True):
+        if real(at) in seen:  # a link to a folder above
+            folders.clear()
+            continue
+        seen.add(real(at))
+        files = (Path(at) / name for name in names if any(Path(name).match(pattern) for pattern in PATTERNS))
+        yield from (file for file in files if not file.is_dir())
+
+
+@lru_cache(maxsize=16)
+def digest_of(files: frozenset[str]) -> str:
+    """Return the SHA-256 over the scenario and incident files of a corpus, by name and content, in hex."""
+    homes = {root_of(Path(file)) for file in files}
+    incidents = {str(path) for home in homes for path in (home / INCIDENTS).glob("*.yaml")}
+    lines = [f"{Path(name).name} {_file_digest(name)}\n" for name in {*files, *incidents}]
+    return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
+
+
+def _file_digest(path: str) -> str:
+    if not Path(path).is_file():  # a link to nothing, a pipe: a scenario that cannot run, which is no reason to stop
+        return "unreadable"
+    return hashlib.sha256(Path(path).read_bytes().replace(b"\r\n", b"\n")).hexdigest()
 
 
 def fault_at(loaded: LoadedScenario, path: KeyPath, found: str, expected: str = "", remedy: str = "") -> Fault:

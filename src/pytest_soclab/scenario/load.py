@@ -149,7 +149,7 @@ def find_incident(scenario_path: Path, name: str) -> Path | None:
 def _incident_folders(scenario_path: Path) -> Iterator[Path]:
     from pytest_soclab.base import resources
 
-    yield from (parent / "incidents" for parent in list(scenario_path.parents)[:3])
+    yield from (parent / "incidents" for parent in scenario_path.absolute().parents)
     yield resources.scenarios() / "incidents"
 
 

@@ -7,19 +7,20 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_soclab.base.errors import Fault, ScenarioError, SoclabError
-from pytest_soclab.evidence.results import Arm, Trial, Verdict
+from pytest_soclab.evidence.renderings import rendering_of
+from pytest_soclab.evidence.results import Arm, Kind, Trial, Verdict
 from pytest_soclab.gateway.gateway import Gateway
 from pytest_soclab.gateway.state import Identity
 from pytest_soclab.judging.judge import NOTHING
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.report import failure, junit
+from pytest_soclab.scenario import corpus
 from pytest_soclab.scenario.load import LoadedScenario, load_scenario
 from pytest_soclab.session import state
 from pytest_soclab.trials.lab import Lab
@@ -100,16 +101,14 @@ class Spec:
 NOT_RUN = "not run: the session ended before it"
 
 
-def skeleton(lab: Lab, spec: Spec, nodeid: str, cause: str = NOT_RUN) -> Trial:
+def skeleton(spec: Spec, nodeid: str, cause: str = NOT_RUN) -> Trial:
     """Return the record of a trial before it ran: inconclusive."""
     scenario = spec.loaded.scenario
-    names = scenario.attack_succeeds_when or {}
-    gates: tuple[str, ...] = scenario.gates or tuple(dict.fromkeys(lab.oracles[name].gate for name in names))
     return Trial(
         id=spec.trial, scenario=scenario.id, version=scenario.version, variant=spec.variant, arm=spec.arm,
         repetition=spec.repetition, kind=scenario.kind, title=scenario.title, tier=scenario.tier,
         family=scenario.family, incident=scenario.incident, surface=spec.loaded.surface, atlas=scenario.atlas,
-        owasp=scenario.owasp, gates=gates, twin=scenario.twin, agent_kind="scripted", verdict=Verdict.INCONCLUSIVE,
+        owasp=scenario.owasp, twin=scenario.twin, agent_kind="scripted", verdict=Verdict.INCONCLUSIVE,
         passed=False, cause=cause, delivered=False, stopped_by=NOTHING.reason, stopped_layer=NOTHING.layer,
         expected_stop=scenario.stopped_by, file=spec.loaded.shown, line=1, nodeid=nodeid, root_hash="",
     )  # fmt: skip
@@ -126,13 +125,13 @@ def lost(lab: Lab, root: Path, nodeid: str, cause: str) -> dict[str, Any] | None
         return None
     loaded = load_scenario(path, lab.vocabulary, _shown(path, root))
     spec = Spec(loaded, match["variant"], Arm(match["arm"]), int(match["again"] or 1))
-    record = skeleton(lab, spec, nodeid, cause).model_dump(mode="json")
-    files = corpus_of(path.parent)
+    record = skeleton(spec, nodeid, cause).model_dump(mode="json")
+    files = corpus.files_of(corpus.roots_of(loaded))
     return {
         "selected": [record],
         "digests": {loaded.scenario.id: loaded.digest},
-        "corpus": len(set(files) - lab.above_level),
-        "corpus_digest": corpus_digest(files),
+        "corpus": len(files - lab.above_level),
+        "corpus_digest": corpus.digest_of(files),
     }
 
 
@@ -172,8 +171,12 @@ class ScenarioItem(pytest.Function):
         marks = [scenario.kind.value, f"tier_{scenario.tier.value}", f"family_{scenario.family.value}"]
         for mark in (*marks, f"incident_{scenario.incident.replace('-', '_')}", f"arm_{spec.arm.value}"):
             self.add_marker(state.of(self.config).mark(mark))
-        if scenario.from_level.rank > lab.level.rank:
-            lab.above_level.add(str(self.path))
+        high = scenario.from_level.rank > lab.level.rank
+        self.above = high and scenario.kind is Kind.ATTACK and spec.arm is Arm.PROTECTED
+        """Whether the attack counts only from a higher level on: it is tried all the same, and seen if it succeeds."""
+        if high:
+            lab.above_level.add(corpus.real(self.path))
+        if high and not self.above:
             reason = f"{scenario.id} needs {scenario.from_level.value}; the session tests {lab.level.value}"
             self.add_marker(pytest.mark.skip(reason=reason))
 
@@ -215,6 +218,9 @@ class ScenarioItem(pytest.Function):
             self.record["policy"] = door.engine.source.digest
         if identity.kind == "live" and isinstance(door, Gateway):
             self.record["control"] = self._control_trial(door.engine, witness)
+        if self.above and trial.verdict is not Verdict.SUCCEEDED and not trial.breaches:
+            self.record = {"above": trial.id}
+            pytest.skip(f"{trial.scenario} counts from {self.spec.loaded.scenario.from_level.value}; {trial.cause}")
         earlier = [pair for pair in self.user_properties if pair[0].startswith("soclab.")]  # of another attempt
         self.user_properties[:] = [pair for pair in self.user_properties if pair not in earlier]
         self.user_properties += junit.properties(trial)
@@ -242,7 +248,7 @@ class ScenarioItem(pytest.Function):
     def trial_of(self, outcome: Outcome, witness: str, agent_kind: Any) -> Trial:
         """Return the saved shape of a finished trial."""
         judgement = outcome.judgement
-        stop = judgement.stop
+        stop, rendering = judgement.stop, rendering_of(outcome.events)
         cause = f"the scenario cannot prove itself: {witness}" if witness else outcome.cause
         return self.skeleton().model_copy(
             update={
@@ -258,6 +264,9 @@ class ScenarioItem(pytest.Function):
                 "reasons": stop.reasons,
                 "decisive": judgement.decisive,
                 "breaches": outcome.breaches,
+                "gates": outcome.gates,
+                "inputs": rendering.inputs,
+                "rendering": rendering.whole,
                 "root_hash": outcome.root_hash,
                 "witness": witness,
             }
@@ -265,7 +274,7 @@ class ScenarioItem(pytest.Function):
 
     def skeleton(self, cause: str = NOT_RUN) -> Trial:
         """Return the record of this item before it ran: inconclusive."""
-        return skeleton(self.lab, self.spec, self.nodeid, cause)
+        return skeleton(self.spec, self.nodeid, cause)
 
     def repr_failure(  # type: ignore[override]  # pytest calls it with the exception alone
         self, excinfo: pytest.ExceptionInfo[BaseException]
@@ -297,43 +306,6 @@ def unfinished(item: ScenarioItem, cause: str) -> dict[str, Any]:
             "digest": item.spec.loaded.digest}  # fmt: skip
 
 
-@lru_cache(maxsize=256)
-def corpus_of(folder: Path) -> tuple[str, ...]:
-    """Return every scenario file of the corpus that a scenario's folder belongs to, sorted.
-
-    A corpus is the nearest folder above that has an `incidents/` folder; else the folder around `attacks/` or
-    `controls/`; else the folder itself.
-    """
-    root = _corpus_root(folder)
-    files = [*root.rglob("ATK-*.yaml"), *root.rglob("BEN-*.yaml")]
-    return tuple(sorted(str(path) for path in files if not path.is_dir()))
-
-
-def _corpus_root(folder: Path) -> Path:
-    above = (folder, *list(folder.parents)[:2])
-    usual = folder.parent if folder.name in ("attacks", "controls") else folder
-    return next((parent for parent in above if (parent / "incidents").is_dir()), usual)
-
-
-@lru_cache(maxsize=16)
-def corpus_digest(files: tuple[str, ...]) -> str:
-    """Return the SHA-256 over the scenario and incident files of a corpus, by name and content, in hex."""
-    incidents = {str(path) for file in files for path in _incidents_beside(Path(file).parent)}
-    lines = [f"{Path(name).name} {_file_digest(name)}\n" for name in sorted({*files, *incidents})]
-    return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
-
-
-@lru_cache(maxsize=256)
-def _incidents_beside(folder: Path) -> tuple[Path, ...]:
-    return tuple(sorted((_corpus_root(folder) / "incidents").glob("*.yaml")))
-
-
-def _file_digest(path: str) -> str:
-    if not Path(path).is_file():  # a link to nothing, a pipe: a scenario that cannot run, which is no reason to stop
-        return "unreadable"
-    return hashlib.sha256(Path(path).read_bytes().replace(b"\r\n", b"\n")).hexdigest()
-
-
 def in_shard(name: str, shard: tuple[int, int] | None) -> bool:
     """Tell whether a scenario belongs to this shard: a stable split by the id's digest."""
     if shard is None:
@@ -345,17 +317,24 @@ def in_shard(name: str, shard: tuple[int, int] | None) -> bool:
 def census(lab: Lab, items: Iterable[pytest.Item]) -> dict[str, Any]:
     """Return what this process selected, as `items` (see `selected`), and how large the corpus is, as plain JSON."""
     own = [item for item in items if isinstance(item, ScenarioItem)]
-    beside = {name for folder in {item.path.parent for item in own} for name in corpus_of(folder)}
-    files = tuple(sorted(beside | set(lab.ids.values()))) if own else ()
-    wanted = [item for item in own if not item.get_closest_marker("skip")]
+    loaded = {item.path: item.spec.loaded for item in own}
+    roots = frozenset(root for one in loaded.values() for root in corpus.roots_of(one))
+    files = corpus.files_of(roots) | {corpus.real(name) for name in lab.ids.values()} if own else frozenset()
+    wanted = [item for item in own if not item.get_closest_marker("skip") and not item.above]
     return {
-        "corpus": len(set(files) - lab.above_level),
-        "corpus_digest": corpus_digest(files) if files else "",
+        "corpus": len(files - lab.above_level),
+        "corpus_digest": corpus.digest_of(files) if files else "",
+        "above": [_above(item) for item in own if item.above],
         "repeat": lab.settings.repeat,
         "items": wanted,
         "digests": {item.spec.loaded.scenario.id: item.spec.loaded.digest for item in own},
         "variants": {item.spec.loaded.scenario.id: list(item.spec.loaded.scenario.variants) for item in own},
     }
+
+
+def _above(item: ScenarioItem) -> dict[str, str]:
+    scenario = item.spec.loaded.scenario
+    return {"scenario": scenario.id, "from_level": scenario.from_level.value, "trial": item.spec.trial}
 
 
 def selected(items: Iterable[ScenarioItem]) -> Iterator[dict[str, Any]]:

@@ -19,7 +19,7 @@ from pytest_soclab.assurance.units import WORST
 from pytest_soclab.base import clock
 from pytest_soclab.base.errors import ArtifactError, printable
 from pytest_soclab.evidence import store
-from pytest_soclab.evidence.results import GateStatus, Level, PolicyInfo, Results, Timing, Trial
+from pytest_soclab.evidence.results import AboveLevel, GateStatus, Level, PolicyInfo, Results, Timing, Trial
 from pytest_soclab.evidence.store import Artifacts, transcripts_to_show
 
 if TYPE_CHECKING:
@@ -49,6 +49,9 @@ class Recorder:
 
     def add(self, payload: Mapping[str, Any], seconds: float) -> None:
         """Take in one finished trial and write it down; of a trial that was run again, the worst attempt stays."""
+        if "above" in payload:
+            self.facts.above_tried |= {payload["above"]}
+            return
         trial = Trial.model_validate(payload["trial"])
         earlier = self.facts.trials.get(trial.id)
         if earlier is not None and _badness(earlier) <= _badness(trial):
@@ -78,6 +81,7 @@ class Recorder:
         facts.corpus_digest = facts.corpus_digest or census["corpus_digest"]
         facts.variants.update({name: tuple(variants) for name, variants in census.get("variants", {}).items()})
         facts.corpus = max(facts.corpus, census["corpus"])
+        facts.above.update({one["trial"]: AboveLevel(**_named(one)) for one in census.get("above", ())})
         facts.repeat = max(facts.repeat, census.get("repeat", 1))
         if census.get("policy") and facts.policy is None:
             facts.policy = PolicyInfo.model_validate_json(_json(census["policy"]))
@@ -189,6 +193,10 @@ def _selection(config: pytest.Config) -> tuple[str, ...]:
 def _badness(trial: Trial) -> tuple[int, bool, bool]:
     """Return how bad a trial ended, the worst first: pytest can run an item again until it pleases."""
     return WORST.index(trial.verdict), trial.passed, not trial.breaches
+
+
+def _named(one: Mapping[str, str]) -> dict[str, Any]:
+    return {"scenario": one["scenario"], "from_level": Level(one["from_level"])}
 
 
 def red_trials(results: Results) -> str:

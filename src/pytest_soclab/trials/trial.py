@@ -12,7 +12,8 @@ from pytest_soclab.base.clock import rfc3339
 from pytest_soclab.base.errors import ScenarioError, SoclabError
 from pytest_soclab.evidence.ledger import Event, Ledger
 from pytest_soclab.evidence.results import Arm, Level
-from pytest_soclab.fronts.in_process import Conduct, conduct
+from pytest_soclab.fronts.dispatch import conduct
+from pytest_soclab.fronts.in_process import Conduct
 from pytest_soclab.fronts.protocol import Agent, Case, ToolSpec
 from pytest_soclab.fronts.scripted import PUBLISH, Obey, ScriptStep, is_scripted
 from pytest_soclab.gateway import approvals
@@ -22,7 +23,7 @@ from pytest_soclab.gateway.gateway import Door, Gateway, OpenDoor
 from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.state import Identity, TrialState
 from pytest_soclab.harness.bench import Bench, Step, step_name
-from pytest_soclab.judging import judge, oracles
+from pytest_soclab.judging import facts, judge, oracles
 from pytest_soclab.judging.judge import Judgement, Question
 from pytest_soclab.judging.oracles import Oracle, Scene
 from pytest_soclab.policy.model import Engine
@@ -189,6 +190,8 @@ class Outcome:
     passed: bool
     cause: str
     breaches: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
+    """The gates whose situation the trial made happen."""
 
 
 @dataclass(slots=True)
@@ -299,6 +302,8 @@ def _start(setup: Setup) -> None:
 
 def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     state = setup.state
+    if conducted.annex is not None:
+        state.log("annex", conducted.annex)
     if conducted.cause:
         state.log("agent_error", {"error": conducted.cause})
     scenario = setup.unit.scenario
@@ -308,10 +313,17 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     judgement = judge.judge(setup.unit.question, scene, conducted.cause, performed)
     scripted = state.identity.kind == "scripted"
     passed, cause = judge.expectation(judgement, setup.arm, scripted, scenario.stopped_by)
-    broken = judge.breaches(state.ledger.events) if setup.arm is Arm.PROTECTED else ()
+    protected = setup.arm is Arm.PROTECTED
+    broken = judge.breaches(state.ledger.events) if protected else ()
+    exercised = narrowed(facts.situations(state.ledger.events), scenario) if protected else ()
     state.log("trial_ended", {"cause": conducted.cause, **sealed(judgement, broken)})
     log = state.ledger
-    return Outcome(state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken)
+    return Outcome(state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken, exercised)
+
+
+def narrowed(situations: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
+    """Return the gates that a trial is evidence for: its file may leave some of the facts out, and add none."""
+    return tuple(gate for gate in situations if gate in scenario.gates or not scenario.gates)
 
 
 def sealed(judgement: Judgement, broken: Sequence[str]) -> dict[str, Any]:
