@@ -41,11 +41,14 @@ def test_every_reason_can_deny_alone(embedded):
     [
         (call("read", level=1), [Obligation.REDACT]),
         (call("read"), [Obligation.REDACT]),
-        (call("note", level=2), []),
-        (call("act", level=3), [Obligation.RECORD_ONLY]),
-        (call("act", level=4), [Obligation.REQUIRE_APPROVAL]),
-        (call("act", level=5), []),
-        (put(call("act", level=5), "tool.change", "account_disabled"), [Obligation.REQUIRE_APPROVAL]),
+        (call("note", level=2), [Obligation.REDACT]),
+        (call("act", level=3), [Obligation.RECORD_ONLY, Obligation.REDACT]),
+        (call("act", level=4), [Obligation.REDACT, Obligation.REQUIRE_APPROVAL]),
+        (call("act", level=5), [Obligation.REDACT]),
+        (
+            put(call("act", level=5), "tool.change", "account_disabled"),
+            [Obligation.REDACT, Obligation.REQUIRE_APPROVAL],
+        ),
     ],
 )
 def test_an_allowance_names_its_obligations(embedded, document, obligations):

@@ -133,7 +133,7 @@ BREAKS: dict[str, tuple[Break, str]] = {
     "stop that nothing answers": (
         lambda h: h.change("stopped_by: protected_asset", "stopped_by: good_luck"),
         "ATK-001-note.yaml:22:1 stopped_by: found the unknown stop 'good_luck', "
-        "expected a reason of the policy or another check; valid: approver, ",
+        "expected a reason of the policy or another check; valid: account_without_role, approver, ",
     ),
     "technique that does not exist": (
         lambda h: h.change("AML.T0051.001", "AML.T0051.007"),

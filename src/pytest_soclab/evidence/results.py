@@ -237,6 +237,9 @@ class Trial(Saved):
     """Sequence numbers of the transcript events that decided the verdict."""
     breaches: tuple[str, ...] = ()
     """The mandatory gates that this trial's transcript breaks, whatever the verdict."""
+    changes: int = 0
+    """State changes that the policy let through; `uncited` is how many of them cited nothing of their target."""
+    uncited: int = 0
     inputs: str = ""
     """SHA-256 over everything that the policy was asked in this trial; empty where it did not end."""
     rendering: str = ""

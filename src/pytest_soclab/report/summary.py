@@ -153,7 +153,9 @@ def _tallies(shown: words.Evidence, arm: Arm) -> Block:
     lines = [f"- Attacks{shown.suffix}: {words.attacks_text(shown.attacks)}"]
     if arm is Arm.PROTECTED and shown.attacks.held:
         lines.append(f"- {words.approver_text(shown.attacks)}{shown.suffix}")
-    return [*lines, f"- Legitimate work{shown.suffix}: {words.controls_text(shown.controls)}"]
+    uncited = words.citations_text(shown.trials)
+    lines.append(f"- Legitimate work{shown.suffix}: {words.controls_text(shown.controls)}")
+    return [*lines, f"- {uncited}{shown.suffix}"] if uncited else lines
 
 
 def _rate_table(rates: Rates) -> Block:

@@ -120,6 +120,8 @@ def _arm(view: words.ArmView, named: bool) -> Iterator[Block]:
             yield ("", words.approver_text(shown.attacks), "plain")
             yield ("stopped by", words.stoppers_text(shown.trials), "plain")
         yield ("work", words.controls_text(shown.controls) + shown.suffix, "plain")
+        if uncited := words.citations_text(shown.trials):
+            yield ("", uncited, "plain")
     yield ("rates", f"attacks that succeeded: {words.rate_sentence(view.rates.attack_success)}", "plain")
     yield ("", f"legitimate work blocked: {words.rate_sentence(view.rates.false_block)}", "plain")
     yield ("", f"payloads delivered: {words.rate_sentence(view.rates.delivery)}", "plain")

@@ -15,6 +15,7 @@ from pytest_soclab.assurance.tallies import Evidence as Evidence  # noqa: PLC041
 from pytest_soclab.assurance.tallies import Tally as Tally  # noqa: PLC0414
 from pytest_soclab.assurance.tallies import approver_text as approver_text  # noqa: PLC0414
 from pytest_soclab.assurance.tallies import attacks_text as attacks_text  # noqa: PLC0414
+from pytest_soclab.assurance.tallies import citations_text as citations_text  # noqa: PLC0414
 from pytest_soclab.assurance.tallies import controls_text as controls_text  # noqa: PLC0414
 from pytest_soclab.assurance.tallies import evidence as evidence  # noqa: PLC0414
 from pytest_soclab.assurance.tallies import stoppers_text as stoppers_text  # noqa: PLC0414

@@ -264,6 +264,8 @@ class ScenarioItem(pytest.Function):
                 "reasons": stop.reasons,
                 "decisive": judgement.decisive,
                 "breaches": outcome.breaches,
+                "changes": outcome.citations.changes,
+                "uncited": outcome.citations.uncited,
                 "gates": outcome.gates,
                 "inputs": rendering.inputs,
                 "rendering": rendering.whole,

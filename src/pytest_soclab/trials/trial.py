@@ -17,21 +17,23 @@ from pytest_soclab.fronts.in_process import Conduct
 from pytest_soclab.fronts.protocol import Agent, Case, ToolSpec
 from pytest_soclab.fronts.scripted import PUBLISH, Obey, ScriptStep, is_scripted
 from pytest_soclab.gateway import approvals
-from pytest_soclab.gateway.approvals import Approver, LegitimateCall
+from pytest_soclab.gateway.approvals import Approver, KnownTruth, LegitimateCall
 from pytest_soclab.gateway.executor import Executor
 from pytest_soclab.gateway.gateway import Door, Gateway, OpenDoor
 from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.state import Identity, TrialState
 from pytest_soclab.harness.bench import Bench, Step, step_name
 from pytest_soclab.judging import facts, judge, oracles
+from pytest_soclab.judging.citations import Citations, citations
 from pytest_soclab.judging.judge import Judgement, Question
 from pytest_soclab.judging.oracles import Oracle, Scene
+from pytest_soclab.leaks.egress import texts
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.scenario import template
 from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario
 from pytest_soclab.scenario.model import CharterText, Publish, Scenario
 from pytest_soclab.soc.build import Prepared, charter_of
-from pytest_soclab.soc.registry import Registry
+from pytest_soclab.soc.registry import Authority, Registry
 from pytest_soclab.soc.servers.catalog import described
 from pytest_soclab.soc.world import Charter, World
 
@@ -80,7 +82,13 @@ class Unit:
         """
         key = self.incident.incident.answer_key.legitimate_response
         right = tuple(_legitimate(call.call, call.args, self.registry) for call in key)
-        return approvals.make(self.scenario.approver, (*self.legitimate, *right))
+        return approvals.make(self.scenario.approver, (*self.legitimate, *right), self._truth())
+
+    def _truth(self) -> KnownTruth:
+        key = self.incident.incident.answer_key
+        notes = frozenset(t.name for t in self.registry.tools.values() if t.authority is Authority.NOTE)
+        innocents = frozenset((*key.cleared, *key.not_guilty))
+        return KnownTruth(notes, key.verdict or "", frozenset(key.culprits or key.compromised), innocents)
 
     def case(self) -> Case:
         """Return what an agent starts from."""
@@ -192,6 +200,7 @@ class Outcome:
     breaches: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
     """The gates whose situation the trial made happen."""
+    citations: Citations = field(default_factory=Citations)
 
 
 @dataclass(slots=True)
@@ -282,6 +291,7 @@ def run(setup: Setup) -> Outcome:
 
 def _start(setup: Setup) -> None:
     scenario, incident = setup.unit.scenario, setup.unit.incident.incident
+    setup.state.handed += texts(incident.alert.model_dump())
     setup.state.log(
         "trial_started",
         {
@@ -316,9 +326,12 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     protected = setup.arm is Arm.PROTECTED
     broken = judge.breaches(state.ledger.events) if protected else ()
     exercised = narrowed(facts.situations(state.ledger.events), scenario) if protected else ()
+    cited = citations(state.ledger.events) if protected else Citations()
     state.log("trial_ended", {"cause": conducted.cause, **sealed(judgement, broken)})
     log = state.ledger
-    return Outcome(state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken, exercised)
+    return Outcome(
+        state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken, exercised, cited
+    )  # fmt: skip
 
 
 def narrowed(situations: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
