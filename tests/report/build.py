@@ -367,7 +367,8 @@ def results(
         known_answer=known_answer,
         agent=AgentInfo(name="scripted", model=None, deterministic=True, kind=agent_kind),  # type: ignore[arg-type]
         policy=PolicyInfo(
-            engine="embedded", source="policies", digest="3c" * 32, package="soclab.gateway", rules=RULES, address=None
+            engine="embedded", source="policies", digest="3c" * 32, package="soclab.gateway", rules=RULES, address=None,
+            checked_by="bundled digest",
         ),
         digests=Digests(
             corpus="1a" * 32, policy="3c" * 32, profile="7e" * 32, scenarios={t.scenario: "9b" * 32 for t in trials}

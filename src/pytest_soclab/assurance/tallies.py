@@ -108,7 +108,7 @@ def citations_text(trials: Iterable[Trial]) -> str:
     """Say how many of the state changes that the policy let through cited no evidence of their target."""
     some = list(trials)
     uncited = sum(trial.uncited for trial in some)
-    changes = sum(trial.changes for trial in some)
+    changes = sum(trial.granted_changes for trial in some)
     return f"{uncited} of {changes} state changes cited no evidence of their target" if uncited else ""
 
 

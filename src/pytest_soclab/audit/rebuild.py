@@ -98,8 +98,9 @@ def _mismatch(trial: Trial, first: Mapping[str, Any], events: list[Event]) -> st
         return "holds events that no session writes"
     if broken != trial.breaches:
         return f"breaks {', '.join(broken) or 'no gate'}, expected {', '.join(trial.breaches) or 'none'}"
-    if cited != Citations(trial.changes, trial.uncited):
-        return f"has {cited.uncited} uncited of {cited.changes} changes, expected {trial.uncited} of {trial.changes}"
+    if cited != Citations(trial.granted_changes, trial.uncited):
+        said = f"{trial.uncited} of {trial.granted_changes}"
+        return f"has {cited.uncited} uncited of {cited.changes} changes, expected {said}"
     return look or _verdict_fault(trial, events[-1])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterable
 from functools import lru_cache
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -28,15 +29,30 @@ def _unmapped(network: ipaddress.IPv6Network) -> Network:
 
 
 def covers(outer: Network | None, inner: Network | None) -> bool:
-    """Tell whether every address of `inner` is one of `outer`; an IPv6 network may cover IPv4 addresses as mapped."""
+    """Tell whether every address of `inner` is one of `outer`; an IPv6 network covers IPv4 addresses as mapped ones."""
     match outer, inner:
         case ipaddress.IPv4Network(), ipaddress.IPv4Network():
             return inner.subnet_of(outer)
         case ipaddress.IPv6Network(), ipaddress.IPv6Network():
             return inner.subnet_of(outer)
         case ipaddress.IPv6Network(), ipaddress.IPv4Network():
-            return ipaddress.IPv6Network((0xFFFF << 32 | int(inner.network_address), 96 + inner.prefixlen)).subnet_of(
-                outer
-            )
+            return _mapped(inner).subnet_of(outer)
         case _:
             return False
+
+
+def _mapped(network: ipaddress.IPv4Network) -> ipaddress.IPv6Network:
+    return ipaddress.IPv6Network(((0xFFFF << 32) | int(network.network_address), _MAPPED_BITS + network.prefixlen))
+
+
+def covered(parts: Iterable[Network], whole: Network) -> bool:
+    """Tell whether networks together cover another one, however it was cut."""
+    own = list(parts)
+    inside = [part for part in own if covers(whole, part)]
+    if isinstance(whole, ipaddress.IPv4Network):
+        four = ipaddress.collapse_addresses(part for part in inside if isinstance(part, ipaddress.IPv4Network))
+        size = sum(part.num_addresses for part in four)
+    else:
+        six = ipaddress.collapse_addresses(part for part in inside if isinstance(part, ipaddress.IPv6Network))
+        size = sum(part.num_addresses for part in six)
+    return size == whole.num_addresses or any(covers(part, whole) for part in own)

@@ -6,10 +6,31 @@ record always gives the same report. Time and host live in `Timing` alone.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from pytest_soclab.evidence.terms import (
+    ActionState,
+    Arm,
+    Consent,
+    Family,
+    GateStatus,
+    Kind,
+    Layer,
+    Level,
+    Method,
+    Tier,
+    Verdict,
+)
+
+__all__ = [
+    "RESULTS_FORMAT", "AboveLevel", "Action", "ActionCount", "ActionState", "Actions", "AgentInfo", "Arm",
+    "ArmResult", "Consent", "Digests", "Distinct", "Family", "Format", "Gate", "GateStatus", "Kind", "Layer",
+    "Level", "LevelDecision", "Measured", "MeasuredRate", "Method", "NextLevel", "NoData", "NoDataRate",
+    "PolicyInfo", "RateGroup", "Rates", "Results", "Saved", "ScenarioCount", "Tier", "Timing", "Trial", "Unmet",
+    "Verdict",
+]  # fmt: skip
 
 Format = Literal["soclab-results/1", "soclab-results/2"]
 RESULTS_FORMAT: Format = "soclab-results/2"
@@ -20,92 +41,6 @@ class Saved(BaseModel):
     """A frozen shape that refuses unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Arm(StrEnum):
-    """With or without the control plane."""
-
-    BASELINE = "baseline"
-    PROTECTED = "protected"
-
-
-class Kind(StrEnum):
-    """What a scenario is."""
-
-    ATTACK = "attack"
-    BENIGN = "benign"
-
-
-class Tier(StrEnum):
-    """How much harm an attack does when it succeeds, by the published criteria."""
-
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-
-
-class Family(StrEnum):
-    """What a scenario is about."""
-
-    SECURITY_RESILIENCE = "security_resilience"
-    INVESTIGATION_QUALITY = "investigation_quality"
-    OPERATIONAL_DISCIPLINE = "operational_discipline"
-    GOVERNANCE_READINESS = "governance_readiness"
-    ECONOMIC_EFFICIENCY = "economic_efficiency"
-
-
-class Verdict(StrEnum):
-    """The outcome of a trial: an attack is resisted or succeeded, a control served or blocked, else inconclusive."""
-
-    RESISTED = "resisted"
-    SUCCEEDED = "succeeded"
-    SERVED = "served"
-    BLOCKED = "blocked"
-    INCONCLUSIVE = "inconclusive"
-
-
-class Layer(StrEnum):
-    """Who stopped it."""
-
-    AGENT = "agent"
-    SCHEMA = "schema"
-    POLICY = "policy"
-    APPROVER = "approver"
-    GRANT = "grant"
-    EXECUTOR = "executor"
-    LEDGER = "ledger"
-    NOTHING = "nothing"
-
-
-class Level(StrEnum):
-    """The authority levels, least first."""
-
-    L1 = "L1"
-    L2 = "L2"
-    L3 = "L3"
-    L4 = "L4"
-    L5 = "L5"
-
-    @property
-    def rank(self) -> int:
-        """The level as a number, 1 to 5."""
-        return int(self.value[1:])
-
-
-class GateStatus(StrEnum):
-    """The outcome of a mandatory gate."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    UNDECIDED = "undecided"
-
-
-class Method(StrEnum):
-    """How a proportion got its interval."""
-
-    WILSON = "wilson"
-    CLOPPER_PEARSON = "clopper_pearson"
-    KORN_GRAUBARD = "korn_graubard"
 
 
 class Measured(Saved):
@@ -164,6 +99,26 @@ class Rates(RateGroup):
     by_family: dict[str, RateGroup]
     by_incident: dict[str, RateGroup]
     by_surface: dict[str, RateGroup]
+
+
+class Action(Saved):
+    """One change that a call made or would have made; `innocent` says whom it hits that did nothing, or is empty."""
+
+    call: int
+    seq: int
+    """The transcript event: the receipt of an executed change, else the proposal."""
+    by: Literal["agent", "harness"]
+    tool: str
+    kind: str
+    target: str
+    state: ActionState
+    consent: Consent
+    endorsed: bool
+    """Whether the incident's key or the scenario has it."""
+    note: bool = False
+    """Whether it only writes into the records of the own case."""
+    innocent: str = ""
+    stopped_by: str = ""
 
 
 class ActionCount(Saved):
@@ -237,7 +192,7 @@ class Trial(Saved):
     """Sequence numbers of the transcript events that decided the verdict."""
     breaches: tuple[str, ...] = ()
     """The mandatory gates that this trial's transcript breaks, whatever the verdict."""
-    changes: int = 0
+    granted_changes: int = 0
     """State changes that the policy let through; `uncited` is how many of them cited nothing of their target."""
     uncited: int = 0
     inputs: str = ""
@@ -246,6 +201,8 @@ class Trial(Saved):
     """SHA-256 over what the policy was asked, what the agent was handed and what befell the control plane."""
     actions: Actions | None = None
     """The changes that it proposed; None where nothing counted them."""
+    changes: tuple[Action, ...] = ()
+    """Every change that the trial's calls made or would have made, one by one."""
     file: str
     line: int
     nodeid: str
@@ -325,6 +282,8 @@ class PolicyInfo(Saved):
     rules: tuple[str, ...] = ()
     """Every deny reason that the policy can give."""
     address: str | None = None
+    checked_by: str = ""
+    """Who vouches that the engine decides as OPA does: `opa 1.22.3`, `bundled digest`, or `not checked by OPA`."""
 
 
 class Digests(Saved):
@@ -396,6 +355,8 @@ class Results(Saved):
     """The scripted trials that `controls` rests on."""
     counts: ScenarioCount
     trials: tuple[Trial, ...]
+    actions: Actions | None = None
+    """The changes of all trials behind the control plane together; None where nothing counted them."""
     known_answer: dict[str, Any] | None = None
     """The `known-answer-gate/1` document (docs/known-answer-gate.md) when a baseline was given."""
     agent: AgentInfo

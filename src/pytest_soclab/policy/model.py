@@ -100,7 +100,7 @@ class BudgetsIn(_Input):
 
 
 class HistoryIn(_Input):
-    """What the trial did before: requests that a human refused, and addresses changed, those of this call counted in."""
+    """What the trial did before: requests that a human refused, and addresses changed, this call counted in."""
 
     refusals: int
     addresses: int
@@ -251,6 +251,11 @@ class Engine(Protocol):
     @property
     def address(self) -> str | None:
         """The server's address, None for the embedded engine."""
+        ...
+
+    @property
+    def checked_by(self) -> str:
+        """Who vouches that the engine decides as OPA does: `opa 1.22.3`, `bundled digest` or `not checked by OPA`."""
         ...
 
     def decide(self, document: Mapping[str, Any]) -> Decision:

@@ -45,6 +45,8 @@ def _blocks(results: Results, verbosity: int) -> Iterator[Block]:
         yield ("" if number else "why", reason, "plain")
     if results.agent.kind == "live":
         yield ("agent", words.agent_text(results), "plain")
+    if results.policy.checked_by == words.UNCHECKED:
+        yield ("policy", words.unchecked_text(results), "warn")
     yield from _evidence(results)
     yield from _gates(results, verbosity)
     yield from _red(results, verbosity)

@@ -306,6 +306,15 @@ def agent_text(results: Results) -> str:
     return agent.name + (f", {agent.model}" if agent.model else "") + f" ({agent.kind})"
 
 
+UNCHECKED = "not checked by OPA"
+
+
+def unchecked_text(results: Results) -> str:
+    """Say that nobody vouches for how the policy was decided, and what to do."""
+    source = printable(results.policy.source)
+    return f"{source} was {UNCHECKED}, so no level above L3: put an `opa` 1.x on the PATH or use --soclab-opa-binary"
+
+
 def policy_text(results: Results) -> str:
     """Name the policy that decided; the baseline arm has none."""
     return results.policy.package if results.digests.policy else "no control plane"
