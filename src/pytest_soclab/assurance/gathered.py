@@ -16,6 +16,7 @@ from pytest_soclab.evidence.session_log import (
     InputKept,
     KnownAnswers,
     PolicyChanged,
+    Selected,
     SessionEnded,
     SessionStarted,
     TrialEnded,
@@ -33,6 +34,8 @@ class Gathered:
     """Digests of the policies that decided in trials."""
     scenarios: set[str] = field(default_factory=set)
     """The ids of the scenarios that were selected."""
+    chosen: set[str] = field(default_factory=set)
+    """Those that were not left out."""
     attempts: dict[str, int] = field(default_factory=dict)
     """How many attempts each trial had."""
     counted: dict[str, int] = field(default_factory=dict)
@@ -53,6 +56,9 @@ class Gathered:
         match fact:
             case Collected():
                 self._collected(fact)
+            case Selected():
+                self.chosen |= set(fact.scenarios)
+                self.facts.selected = len(self.chosen)
             case TriedAbove():
                 self.facts.above_tried |= {fact.trial}
             case FileFailed():

@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 AGENT_OPTIONS = ("agent_env", "agent_name", "agent_model", "agent_user")
 """What says more about a command that is an agent."""
 
+PROXY_OPTIONS = ("model_proxy", "max_cost", "max_tokens", "max_time", "record", "replay")
+"""What says how a command reaches its model."""
+
+_NO_RESULT = {
+    "artifacts", "summary", "sarif", "previous", "report_only", "require_level", "timeout", "shard",
+    "max_cost", "max_tokens", "max_time", "record",
+}  # fmt: skip
+"""What changes no result, only whether there is one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -25,6 +34,7 @@ class Settings:
     level: str = "L4"
     policies: str | None = None
     opa_url: str | None = None
+    opa_token_env: str | None = None
     opa_binary: str | None = None
     artifacts: str = ".soclab"
     summary: str | None = None
@@ -39,7 +49,16 @@ class Settings:
     opa_recheck: str = "sample"
     timeout: float = 60.0
     agent_command: str | None = None
-    agent_env: tuple[str, ...] = ()
+    agent_url: str | None = None
+    model: str | None = None
+    prompt: str | None = None
+    model_proxy: str | None = None
+    max_cost: tuple[float, float] | None = None
+    max_tokens: tuple[float, float] | None = None
+    max_time: tuple[float, float] | None = None
+    record: str | None = None
+    replay: str | None = None
+    agent_env: tuple[str, ...] | None = None
     agent_name: str | None = None
     agent_model: str | None = None
     agent_user: str | None = None
@@ -52,6 +71,17 @@ class Settings:
     sheet: str | None = None
     map: str | None = None
     settings: str | None = None
+    words: str | None = None
+    key: str | None = None
+    items: str | None = None
+    expect_items: int | None = None
+    allow_unread: bool = False
+
+    @property
+    def names_agent(self) -> bool:
+        """Whether an option about an agent is given."""
+        names = ("agent_command", "agent_url", "model", "prompt", *AGENT_OPTIONS, *PROXY_OPTIONS)
+        return any(getattr(self, name) is not None for name in names)
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -61,7 +91,7 @@ class Settings:
     def command(self) -> tuple[str, ...]:
         """Return the pytest arguments that give the same results, wherever they are written."""
         skip = {"artifacts", "summary", "sarif", "previous", "report_only", "require_level", "timeout", "shard"}
-        skip |= {"resume", "opa_recheck"}
+        skip |= {"max_cost", "max_tokens", "max_time", "record", "resume", "opa_recheck"}
         defaults = Settings()
         words = [f"--soclab-mode={self.mode}"]
         for item in fields(self):
@@ -82,8 +112,9 @@ def wants_gate(settings: Settings) -> bool:
     if settings.baseline or settings.candidate:
         missing = "candidate" if settings.baseline else "baseline"
         raise UsageError(f"the known-answer gate has no {missing}; add --soclab-{missing}=RUN")
-    names = ("baseline_m", "candidate_m", "sheet", "map", "settings")
-    stray = next((name for name in names if getattr(settings, name) is not None), None)
+    names: tuple[str, ...] = ("baseline_m", "candidate_m", "sheet", "map", "settings")
+    names += ("words", "key", "items", "expect_items", "allow_unread")
+    stray = next((name for name in names if getattr(settings, name) not in (None, False)), None)
     if stray is not None:
         option = f"--soclab-{stray.replace('_', '-')}"
         raise UsageError(f"{option} belongs to the known-answer gate; add --soclab-baseline=RUN --soclab-candidate=RUN")
@@ -109,7 +140,21 @@ def settings_of(config: pytest.Config) -> Settings:
             value = _ini(config, item.name)
         if value not in (None, False):
             given[item.name] = (value,) if item.name == "agent_env" and isinstance(value, str) else _settled(value)
-    return Settings(**given)
+    settings = Settings(**given)
+    _refuse_secrets(settings)
+    return settings
+
+
+def _refuse_secrets(settings: Settings) -> None:
+    """Refuse a secret where it would be printed and stored with the session's command; it is not repeated here."""
+    address = settings.opa_url or ""
+    if "@" in address or "?" in address or "#" in address:
+        found = "found an OPA address with a user, a password or a query, expected http://HOST:PORT"
+        raise UsageError(
+            f"{found}; put a token into the environment and name the variable: --soclab-opa-token-env=NAME"
+        )
+    if settings.opa_token_env is not None and not settings.opa_url:
+        raise UsageError("--soclab-opa-token-env belongs to a server; add --soclab-opa-url=URL")
 
 
 def _settled(value: Any) -> Any:

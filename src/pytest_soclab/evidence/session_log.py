@@ -64,6 +64,13 @@ class Collected(Saved):
     policy: PolicyInfo | None = None
 
 
+class Selected(Saved):
+    """The scenarios that were selected in the end, without those that a mark or a conftest left out."""
+
+    kind: Literal["selected"] = "selected"
+    scenarios: tuple[str, ...]
+
+
 class TrialEnded(Saved):
     """One attempt at a trial; its record is the next line of `trials.jsonl`, its transcript ends in `root`."""
 
@@ -135,6 +142,7 @@ Fact = (
     SessionStarted
     | InputKept
     | Collected
+    | Selected
     | TrialEnded
     | TriedAbove
     | FileFailed

@@ -20,7 +20,7 @@ from queue import Empty as Nothing
 from queue import SimpleQueue
 from typing import Any
 
-from pytest_soclab.base.clock import monotonic
+from pytest_soclab.fronts.patience import Patience, leave_behind
 from pytest_soclab.fronts.protocol import Agent, Case, Finding
 from pytest_soclab.fronts.scripted import PUBLISH, Scripted, is_scripted
 from pytest_soclab.gateway.normal import Request, request_from, request_of, said
@@ -31,11 +31,6 @@ Serve = Callable[[Request], ToolResult]
 
 MOST_CALLS = 5_000
 """A trial that goes on beyond it costs memory and tells nothing more; call budgets are far below."""
-
-
-DEBUGGING = threading.Event()
-"""Set while somebody looks into the agent with a debugger: then no time runs out."""
-_A_WHILE = 0.05
 
 
 class TrialOver(Exception):  # noqa: N818 - it says what happened; nothing went wrong
@@ -178,17 +173,18 @@ def _apart(agent: Agent, case: Case, serve: Serve, timeout: float) -> Conduct:
         return attend(requests, replies, serve, timeout)
     finally:
         replies.put(None)
+        if thread.is_alive():
+            leave_behind()
 
 
 def attend(requests: SimpleQueue[Any], replies: SimpleQueue[Any], serve: Serve, timeout: float) -> Conduct:
     """Serve an agent's calls one after the other until its work ends, time runs out or it asks too often."""
-    until, calls = monotonic() + timeout, 0
-    while (left := until - monotonic()) > 0 or DEBUGGING.is_set():
+    messages, calls = Patience(requests, timeout), 0
+    while True:
         try:
-            kind, text = _opened(requests.get(timeout=max(left, _A_WHILE)))
+            kind, text = _opened(messages.get())
         except Nothing:
-            until = monotonic() + timeout if DEBUGGING.is_set() else until
-            continue
+            return Conduct(cause=f"the agent did not finish within {timeout:g} s")
         if kind == "ended":
             return Conduct(cause=text)
         try:
@@ -201,7 +197,6 @@ def attend(requests: SimpleQueue[Any], replies: SimpleQueue[Any], serve: Serve, 
             return Conduct(cause=f"the agent made more than {MOST_CALLS} calls")
         calls += 1
         replies.put(_handed(serve(request)))
-    return Conduct(cause=f"the agent did not finish within {timeout:g} s")
 
 
 def _opened(message: Any) -> tuple[str, str]:

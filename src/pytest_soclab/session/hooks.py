@@ -73,20 +73,6 @@ class Listener:
 
             lifecycle.finish(session)
 
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_enter_pdb(self) -> None:
-        """Let no agent run out of time while somebody looks into it."""
-        from pytest_soclab.fronts.in_process import DEBUGGING
-
-        DEBUGGING.set()
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_leave_pdb(self) -> None:
-        """Let time run again."""
-        from pytest_soclab.fronts.in_process import DEBUGGING
-
-        DEBUGGING.clear()
-
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Write the terminal section."""
         if state.find(self.config):

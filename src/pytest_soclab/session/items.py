@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -24,6 +24,7 @@ from pytest_soclab.report import failure, junit
 from pytest_soclab.scenario import corpus
 from pytest_soclab.scenario.load import LoadedScenario, load_scenario
 from pytest_soclab.session import state
+from pytest_soclab.session.params import runs_once
 from pytest_soclab.session.resume import Earlier, key_of
 from pytest_soclab.trials import records
 from pytest_soclab.trials.conclusion import retryable
@@ -47,6 +48,8 @@ class ScenarioFile(pytest.File):
         fixtures: Any = None  # the same for all items of the file, as for the cases of a parametrized test
         for spec in _specs(lab, loaded):
             item = _item(self, lab, spec, fixtures)
+            if fixtures is None and not runs_once(lab, item):
+                return
             fixtures = item._fixtureinfo
             yield item
 
@@ -105,16 +108,19 @@ class Spec:
 NOT_RUN = "not run: the session ended before it"
 
 
-def skeleton(spec: Spec, nodeid: str, cause: str = NOT_RUN) -> Trial:
+AgentKind = Literal["scripted", "live"]
+
+
+def skeleton(spec: Spec, nodeid: str, cause: str = NOT_RUN, kind: AgentKind = "scripted") -> Trial:
     """Return the record of a trial before it ran: inconclusive."""
     place = records.Place(spec.trial, nodeid, spec.variant, spec.arm, spec.repetition)
-    return records.before_it_ran(spec.loaded, place, cause)
+    return records.before_it_ran(spec.loaded, place, cause).model_copy(update={"agent_kind": kind})
 
 
 _NODE = re.compile(r"(?P<path>.*)::(?P<id>(?:ATK|BEN)-\d+)\[(?P<variant>\w+)-(?P<arm>[a-z]+)(?:-(?P<again>\d+))?\]")
 
 
-def lost(lab: Lab, root: Path, nodeid: str, cause: str) -> dict[str, Any] | None:
+def lost(lab: Lab, root: Path, nodeid: str) -> dict[str, Any] | None:
     """Return the census of one item that no process speaks for any more, read from its file; None for other items."""
     match = _NODE.fullmatch(nodeid)
     path = root / match["path"] if match else root
@@ -122,7 +128,7 @@ def lost(lab: Lab, root: Path, nodeid: str, cause: str) -> dict[str, Any] | None
         return None
     loaded = load_scenario(path, lab.vocabulary, _shown(path, root))
     spec = Spec(loaded, match["variant"], Arm(match["arm"]), int(match["again"] or 1))
-    record = skeleton(spec, nodeid, cause).model_dump(mode="json")
+    record = skeleton(spec, nodeid).model_dump(mode="json")
     files = corpus.files_of(corpus.roots_of(loaded))
     return {
         "selected": [record],
@@ -169,6 +175,8 @@ class ScenarioItem(pytest.Function):
         """What travels on the report: every attempt at the trial."""
         self.before = 0
         """How many attempts there were when pytest last began to run the item."""
+        self.begun = False
+        """Whether its fixtures are being made: a skip before that leaves it out of the selection."""
         scenario = spec.loaded.scenario
         marks = [scenario.kind.value, f"tier_{scenario.tier.value}", f"family_{scenario.family.value}"]
         for mark in (*marks, f"incident_{scenario.incident.replace('-', '_')}", f"arm_{spec.arm.value}"):
@@ -198,6 +206,7 @@ class ScenarioItem(pytest.Function):
 
     def setup(self) -> None:
         """Have the fixtures make the parts of this trial."""
+        self.begun = True
         _RUNNING.append(self)
         self.before = len(self.attempts)
         super().setup()
@@ -205,6 +214,7 @@ class ScenarioItem(pytest.Function):
     def teardown(self) -> None:
         """Leave the fixtures to the next trial."""
         super().teardown()
+        self.begun = False
         _RUNNING.remove(self)
 
     def perform(self, soclab_agent: Any, soclab_gateway: Any) -> None:
@@ -297,7 +307,13 @@ class ScenarioItem(pytest.Function):
 
     def skeleton(self, cause: str = NOT_RUN) -> Trial:
         """Return the record of this item before it ran: inconclusive."""
-        return skeleton(self.spec, self.nodeid, cause)
+        return skeleton(self.spec, self.nodeid, cause, self._kind())
+
+    def _kind(self) -> AgentKind:
+        """Return what agent a trial that did not run would have had: ours, unless an option or a fixture brings one."""
+        made = self._fixtureinfo.name2fixturedefs.get("soclab_agent") or ()
+        ours = bool(made) and made[-1].func.__module__ == f"{__name__.partition('.')[0]}.plugin"
+        return "scripted" if ours and self.lab.brought is None else "live"
 
     def repr_failure(  # type: ignore[override]  # pytest calls it with the exception alone
         self, excinfo: pytest.ExceptionInfo[BaseException]
@@ -384,7 +400,7 @@ def census(lab: Lab, items: Iterable[pytest.Item]) -> dict[str, Any]:
         "items": wanted,
         "scenarios": sorted({item.spec.loaded.scenario.id for item in wanted}),
         "digests": {item.spec.loaded.scenario.id: item.spec.loaded.digest for item in own},
-        "variants": {item.spec.loaded.scenario.id: list(item.spec.loaded.scenario.variants) for item in own},
+        "variants": {item.spec.loaded.scenario.id: list(item.spec.loaded.scenario.variants) for item in wanted},
     }
 
 

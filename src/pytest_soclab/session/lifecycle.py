@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_soclab.base import resources
 from pytest_soclab.base.errors import SoclabError
-from pytest_soclab.base.settings import AGENT_OPTIONS, Settings, settings_of, wants_gate
+from pytest_soclab.base.settings import Settings, settings_of, wants_gate
 from pytest_soclab.evidence.folders import shown_folder
+from pytest_soclab.evidence.session_log import KnownAnswers
+from pytest_soclab.fronts.patience import leave_behind
 from pytest_soclab.options import distributes
-from pytest_soclab.session import leftovers, state
-from pytest_soclab.session.items import ScenarioFile, ScenarioItem, census, in_shard, lost, selected
+from pytest_soclab.scenario import corpus
+from pytest_soclab.session import leftovers, selection, state
+from pytest_soclab.session.items import ScenarioFile, ScenarioItem, census, lost, selected
 from pytest_soclab.session.recorder import Recorder, red_trials
 from pytest_soclab.session.reports import Reports
 from pytest_soclab.session.resume import Resumed
 from pytest_soclab.trials.lab import Extensions, Lab
 
 if TYPE_CHECKING:
-    from pytest_soclab.fronts.outside import CommandAgent
+    from pytest_soclab.fronts.protocol import Agent
 
 _MARKUP: dict[str, dict[str, bool]] = {
     "plain": {},
@@ -42,6 +44,7 @@ def activate(config: pytest.Config) -> None:
     """
     if state.find(config):
         return
+    corpus.forget()
     made: list[Lab] = []
     settings = _usage(lambda: settings_of(config))
 
@@ -75,14 +78,12 @@ def prepare(config: pytest.Config) -> None:
     activate(config)
     settings = settings_of(config)
     if settings.bundled:
-        own = str(resources.scenarios())
-        named = [arg for arg in config.args if arg != str(config.invocation_params.dir)]
-        explicit = config.args_source is pytest.Config.ArgsSource.ARGS
-        config.args[:] = [*named, own] if explicit else [own]
+        selection.point_at_bundled(config)
     if _usage(lambda: wants_gate(settings)):
         from pytest_soclab.session import known_items
 
-        state.of(config).gate = _usage(lambda: known_items.gate_of(settings))
+        gate = state.of(config).gate = _usage(lambda: known_items.gate_of(settings))
+        state.of(config).pasted = _usage(lambda: known_items.take_pasted(config.args, gate))
     _usage(lambda: _brought(config, settings))  # what is wrong with it is said before anything is collected
     if (
         not state.is_worker(config)
@@ -108,6 +109,14 @@ def _usage(make: Callable[[], Any]) -> Any:
         raise pytest.UsageError(*str(error).splitlines()) from None
 
 
+def _end_usage(make: Callable[[], Any]) -> None:
+    """End a session that has begun as a usage error does, where pytest would call one an internal error."""
+    try:
+        make()
+    except SoclabError as error:
+        pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
+
+
 def _lab(config: pytest.Config, settings: Settings) -> Lab:
     hook = config.hook
     tools = [tool for group in hook.pytest_soclab_tools() for tool in group or ()]
@@ -119,8 +128,8 @@ def _lab(config: pytest.Config, settings: Settings) -> Lab:
     return lab
 
 
-def _brought(config: pytest.Config, settings: Settings) -> CommandAgent | None:
-    if not any(getattr(settings, name) for name in AGENT_OPTIONS) and settings.agent_command is None:
+def _brought(config: pytest.Config, settings: Settings) -> Agent | None:
+    if not settings.names_agent:
         return None
     from pytest_soclab.fronts.configured import brought
 
@@ -140,18 +149,12 @@ def add_known_answers(session: pytest.Session, items: list[pytest.Item]) -> None
     if gate is not None:
         from pytest_soclab.session import known_items
 
-        items.extend(known_items.make_items(session, gate))
+        items.extend(known_items.make_items(session, gate, state.of(session.config).pasted))
 
 
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the scenarios of other shards."""
-    shard = state.of(config).lab().settings.shard
-    if shard is None:
-        return
-    out = [i for i in items if isinstance(i, ScenarioItem) and not in_shard(i.spec.loaded.scenario.id, shard)]
-    if out:
-        config.hook.pytest_deselected(items=out)
-        items[:] = [item for item in items if item not in set(out)]
+    """Deselect what the options leave out."""
+    _usage(lambda: selection.select(config, items))
 
 
 def check(session: pytest.Session) -> None:
@@ -234,9 +237,8 @@ def _account_for_lost(config: pytest.Config, recorder: Recorder) -> None:
     """List the items of workers that died as inconclusive."""
     known = {str(item["nodeid"]) for item in recorder.skeletons.values()}
     known |= {trial.nodeid for trial in recorder.facts.trials.values()}
-    for nodeid in sorted(recorder.expected - known):
-        cause = "not run to its end: the worker crashed or the session ended"
-        found = lost(state.of(config).lab(), config.rootpath, nodeid, cause)
+    for nodeid in sorted(recorder.expected - known - recorder.skipped):
+        found = lost(state.of(config).lab(), config.rootpath, nodeid)
         if found is not None:
             recorder.add_census(found)
 
@@ -272,26 +274,30 @@ def _end(session: pytest.Session) -> None:
     _account_for_lost(config, recorder)
     gate = state.of(config).gate
     if gate is not None:
-        recorder.facts.known_answer = gate.to_json()
-    if not (recorder.skeletons or recorder.facts.trials or recorder.facts.errors or recorder.facts.known_answer):
-        what = "every scenario is skipped or above the level" if recorder.gathered.any_file else "no scenario was run"
-        _refuse_absence(session, recorder, what)
+        recorder.note(KnownAnswers(document=gate.to_json()))
+    if not recorder.found_anything():
+        _refuse_absence(session, recorder, "nothing was assessed; name the scenarios")
         return
+    recorder.ended = str(session.shouldfail or session.shouldstop or "")
     results = recorder.finish()
     if session.exitstatus != pytest.ExitCode.OK:
         return
     if not recorder.settings.report_only and (red := red_trials(results)):
         recorder.failures.append(red)
-    if recorder.failures:
+    _raise_status(session, recorder.failures)
+
+
+def _raise_status(session: pytest.Session, failures: list[str]) -> None:
+    if failures and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def _refuse_absence(session: pytest.Session, recorder: Recorder, what: str) -> None:
     """Fail a session that is to show a level and assessed nothing: absence is never success."""
     wanted = recorder.settings.require_level
-    if wanted is None:
+    if wanted is None or recorder.settings.report_only:
         return
-    recorder.failures.append(f"{wanted} is required, and {what}")
+    recorder.failures.append(f"{wanted} is required, found no level: {what}")
     if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -306,20 +312,18 @@ def summarise(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
     from pytest_soclab.report import terminal
 
     recorder = state.of(config).recorder
-    if recorder is None or (recorder.results is None and not recorder.failures):
-        return
-    if recorder.results is None:
-        reporter.section("soclab", "=")
-        for failure in recorder.failures:
-            reporter.write_line(f"session failed: {failure}", red=True)
+    if recorder is None or not (recorder.results or recorder.failures):
         return
     verbosity = config.get_verbosity()
     reporter.currentfspath = None  # else pytest ends its progress line again, below the section's head
     reporter.section("soclab", "=")
-    for line in terminal.render(recorder.results, verbosity=verbosity, width=reporter._tw.fullwidth):
-        reporter.write_line(line.text, **_MARKUP[line.tone])
+    if recorder.results is not None:
+        for line in terminal.render(recorder.results, verbosity=verbosity, width=reporter._tw.fullwidth):
+            reporter.write_line(line.text, **_MARKUP[line.tone])
     for failure in recorder.failures:
         reporter.write_line(f"session failed: {failure}", red=True)
+    if recorder.results is None:
+        return
     trouble = recorder.artifacts.trouble
     where = shown_folder(recorder.artifacts.folder)
     reporter.write_line(trouble or f"report: {_relative(where / 'report.html', config)}", yellow=bool(trouble))
@@ -334,6 +338,7 @@ def _relative(path: Path, config: pytest.Config) -> str:
 
 def close(config: pytest.Config) -> None:
     """Release what the process's lab holds."""
+    leave_behind()  # an agent that was given up may have begun more
     session = state.end(config)
     if session is not None:
         leftovers.watch(session.threads, lambda: session.status)

@@ -9,7 +9,7 @@ import platform
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,8 +17,9 @@ from pytest_soclab import __version__
 from pytest_soclab.assurance.assemble import Facts
 from pytest_soclab.assurance.gathered import Gathered
 from pytest_soclab.assurance.profile import load_profile, profile_path
-from pytest_soclab.base import clock
+from pytest_soclab.base import checkout, clock
 from pytest_soclab.base.errors import ArtifactError, printable
+from pytest_soclab.base.settings import Settings
 from pytest_soclab.evidence import folders, store
 from pytest_soclab.evidence.results import GateStatus, Level, Results, Timing, Trial
 from pytest_soclab.evidence.session_log import (
@@ -27,6 +28,7 @@ from pytest_soclab.evidence.session_log import (
     FileFailed,
     InputKept,
     PolicyChanged,
+    Selected,
     SessionEnded,
     SessionLog,
     SessionStarted,
@@ -35,9 +37,7 @@ from pytest_soclab.evidence.session_log import (
     line_of,
 )
 from pytest_soclab.evidence.store import Artifacts, transcripts_to_show
-
-if TYPE_CHECKING:
-    from pytest_soclab.base.settings import Settings
+from pytest_soclab.session import command
 
 _CI = ("GITHUB_REF_NAME", "GITHUB_SHA", "GITHUB_RUN_ID", "CI_COMMIT_REF_NAME", "CI_COMMIT_SHA", "CI_JOB_ID")
 
@@ -53,10 +53,12 @@ class Recorder:
         self.settings = settings
         self.profile, self.profile_digest = load_profile(settings.assurance_profile)
         self.started, self.start = clock.wall_time(), clock.monotonic()
-        self.artifacts = Artifacts.of_home(config.invocation_params.dir / settings.artifacts, self.started)
+        given = settings.artifacts != Settings().artifacts
+        base = config.invocation_params.dir if given else config.rootpath
+        self.artifacts = Artifacts.of_home(base / settings.artifacts, self.started)
         self.first = SessionStarted(
             soclab=__version__, started=self.started, mode=settings.mode, level=Level(settings.level),
-            command=(*settings.command(), *_selection(config)), profile=self.profile_digest,
+            command=(*settings.command(), *command.words(config)), profile=self.profile_digest,
         )  # fmt: skip
         self.gathered = Gathered.of(self.first)
         self.log = SessionLog()
@@ -67,6 +69,12 @@ class Recorder:
         self.expected: set[str] = set()
         """Node ids that workers are to run."""
         self.skeletons: dict[str, Mapping[str, Any]] = {}
+        self.skipped: set[str] = set()
+        """Node ids that a mark or a conftest left out before they began: not selected."""
+        self.crashed: dict[str, str] = {}
+        """Node ids over which a worker died, and what pytest-xdist said of it."""
+        self.ended = ""
+        """Why the session ended before its last item, in pytest's words."""
         self.results: Results | None = None
         self.failures: list[str] = []
         self._kept: set[str] = set()
@@ -192,12 +200,11 @@ class Recorder:
         if self.facts.policy_changed:
             self.failures.append(f"policy_changed: {self.facts.policy_changed}")
         self.artifacts.write(store.RESULTS, store.results_parts(results))
-        text = summary.render(results, self.previous)
-        self.artifacts.write(store.SUMMARY, text)
+        self.artifacts.write(store.SUMMARY, summary.render(results, self.previous))
         self._write_report(results)
         self.artifacts.settle(self.log.root, ran=self.began or self.facts.known_answer is not None)
         self._receipt()
-        self._job_summary(text)
+        self._job_summary(results, self.previous)
         self._sarif(results)
         if self.settings.require_level and self.artifacts.trouble:
             self.failures.append(f"{self.settings.require_level} is required, and the evidence could not be written")
@@ -209,13 +216,30 @@ class Recorder:
         if target and not self.artifacts.trouble:
             Path(target).write_text(f"{self.artifacts.folder.absolute()}\n", encoding="utf-8")
 
+    def found_anything(self) -> bool:
+        """Tell whether there is anything to report: a trial, one that should have run, a fault, known answers."""
+        wanted = any(item["nodeid"] not in self.skipped for item in self.skeletons.values())
+        return bool(wanted or self.facts.trials or self.facts.errors or self.facts.known_answer)
+
     def _note_unfinished(self) -> None:
-        """List what was selected and never ended as inconclusive."""
-        for name, item in self.skeletons.items():
-            if name not in self.facts.trials:
-                trial = Trial.model_validate_json(_json(item))
-                digest = self.facts.scenario_digests.get(trial.scenario, "")
-                self._ended({"digest": digest, "agent": None, "transcript": ""}, trial, None)
+        """List what was selected and never ended as inconclusive, with the cause, and count what was selected."""
+        trials = self.facts.trials
+        left_out = {n for n, item in self.skeletons.items() if item["nodeid"] in self.skipped and n not in trials}
+        kept = {name: item for name, item in self.skeletons.items() if name not in left_out}
+        self.note(Selected(scenarios=tuple(sorted({item["scenario"] for item in kept.values()}))))
+        kinds = {str(agent["kind"]) for agent in self.facts.agents}
+        same = {"agent_kind": kinds.pop()} if len(kinds) == 1 else {}
+        for name in sorted(kept.keys() - trials.keys()):
+            known = {**kept[name], "cause": self._why(kept[name]), **same}
+            trial = Trial.model_validate_json(_json(known))
+            digest = self.facts.scenario_digests.get(trial.scenario, "")
+            self._ended({"digest": digest, "agent": None, "transcript": ""}, trial, None)
+
+    def _why(self, item: Mapping[str, Any]) -> str:
+        """Return why a selected trial did not end."""
+        if item["nodeid"] in self.crashed:
+            return f"not run to its end: {self.crashed[item['nodeid']]}"
+        return f"{item['cause']} ({self.ended})" if self.ended else str(item["cause"])
 
     def _read_previous(self) -> None:
         """Read the earlier results and keep a copy, for the summary speaks of them."""
@@ -242,10 +266,15 @@ class Recorder:
                 gc.enable()
         self.artifacts.write(store.REPORT, page)
 
-    def _job_summary(self, text: str) -> None:
+    def _job_summary(self, results: Results, previous: Results | None) -> None:
         target = self.settings.summary or os.environ.get("GITHUB_STEP_SUMMARY")
         if target:
-            self._outside(Path(target), text, "a")
+            from pytest_soclab.report import summary
+
+            path = Path(target)
+            present = path.stat().st_size if path.is_file() else 0
+            place = str(self.artifacts.folder / store.SUMMARY)
+            self._outside(path, summary.appended(results, previous, present, place), "a")
 
     def _sarif(self, results: Results) -> None:
         if self.settings.sarif:
@@ -270,14 +299,9 @@ class Recorder:
             pytest=pytest.__version__,
             soclab=__version__,
             trial_seconds=dict(sorted(self.seconds.items())),
+            below=checkout.below(self.config.rootpath),
             ci={name: printable(os.environ[name]) for name in _CI if os.environ.get(name)},
         )
-
-
-def _selection(config: pytest.Config) -> tuple[str, ...]:
-    """Return the `-k` and `-m` of a session, which belong to the command that runs it again."""
-    pairs = (("-k", config.option.keyword), ("-m", config.option.markexpr))
-    return tuple(word for option, value in pairs if value for word in (option, str(value)))
 
 
 def _collected(census: Mapping[str, Any]) -> dict[str, Any]:

@@ -76,7 +76,12 @@ def note_report(item: ScenarioItem, report: pytest.TestReport) -> None:
     """Put the trial's record on the report that ends it: the call, or a setup that failed."""
     if report.when == "teardown":
         return
-    if report.failed and len(item.attempts) == item.before:
+    if report.when == "setup" and report.skipped and not item.begun:
+        setattr(report, _REPORT_ATTRIBUTE, {"skipped": item.nodeid})  # by a mark, or by a hook of a conftest
+        return
+    if report.when == "setup" and report.skipped:
+        item.attempts.append(unfinished(item, _skipped(report)))
+    elif report.failed and len(item.attempts) == item.before:
         item.attempts.append(unfinished(item, _cause(report)))
     if item.attempts:
         setattr(report, _REPORT_ATTRIBUTE, {"nodeid": item.nodeid, "attempts": list(item.attempts)})
@@ -89,9 +94,25 @@ def _cause(report: pytest.TestReport) -> str:
     return f"the trial could not be {what}: {text[0] if text else 'no reason was given'}"
 
 
+def _skipped(report: pytest.TestReport) -> str:
+    """Say why a trial was skipped by one of its fixtures: it was selected, and came to no verdict."""
+    place = report.longrepr
+    reason = place[2] if isinstance(place, tuple) else str(place)
+    return f"skipped as it began: {reason.removeprefix('Skipped: ')}"
+
+
 def record_report(config: pytest.Config, report: pytest.TestReport) -> None:
     """Take a report's record in, where this process aggregates."""
     payload = getattr(report, _REPORT_ATTRIBUTE, None)
-    if payload is not None and not state.is_worker(config):
-        state.recorder_of(config).add(payload, report.duration)
-        delattr(report, _REPORT_ATTRIBUTE)  # the terminal keeps reports to the end
+    if state.is_worker(config):
+        return
+    recorder = state.recorder_of(config)
+    if report.when not in ("setup", "call", "teardown"):  # pytest-xdist speaks for a worker that died
+        recorder.crashed[report.nodeid] = str(report.longrepr).splitlines()[0]
+    if payload is None:
+        return
+    if "skipped" in payload:
+        recorder.skipped.add(payload["skipped"])
+    else:
+        recorder.add(payload, report.duration)
+    delattr(report, _REPORT_ATTRIBUTE)  # the terminal keeps reports to the end

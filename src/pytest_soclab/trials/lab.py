@@ -11,7 +11,7 @@ from pytest_soclab.base import clock, resources
 from pytest_soclab.base.errors import PolicyError, PolicyUnavailable, UsageError
 from pytest_soclab.base.settings import Settings
 from pytest_soclab.evidence.results import Level, PolicyInfo
-from pytest_soclab.fronts.outside import CommandAgent
+from pytest_soclab.fronts.protocol import Agent
 from pytest_soclab.gateway.normal import schema_faults
 from pytest_soclab.harness.bench import Step
 from pytest_soclab.harness.steps import STEPS
@@ -59,7 +59,9 @@ class Lab:
     """What a scenario says beside its names, to the file that says it: a copy is no evidence of its own."""
     above_level: set[str] = field(default_factory=set)
     """Scenario files that need a higher level than the one under test."""
-    brought: CommandAgent | None = None
+    several: bool = False
+    """Whether a fixture with params was refused, which would run each trial several times."""
+    brought: Agent | None = None
     """The agent that the options name, None where a fixture gives it."""
     _incidents: dict[Path, tuple[LoadedIncident, Prepared]] = field(default_factory=dict)
     _units: dict[tuple[str, str, str], Unit] = field(default_factory=dict)
@@ -181,7 +183,7 @@ class Lab:
 
             self._opa = start_opa(self.settings.opa_binary)
             url = self._opa.url
-        return self._rechecked(ServerEngine.connect(str(url), source))
+        return self._rechecked(ServerEngine.connect(str(url), source, token_env=self.settings.opa_token_env))
 
     def _rechecked(self, server: ServerEngine) -> Engine:
         """Return a server's engine whose decisions the embedded one decides again, where it can take the policy."""
