@@ -28,7 +28,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-AGENT = '''
+AGENT = """
 import pytest
 class Live:
     name = "live"; model = "model-1"; deterministic = False
@@ -38,7 +38,7 @@ class Live:
 @pytest.fixture
 def soclab_agent():
     return Live()
-'''
+"""
 
 
 def make_session(home: Path) -> None:
@@ -47,8 +47,9 @@ def make_session(home: Path) -> None:
     import subprocess
     import sys
 
-    from pytest_soclab.base import resources
     from tests.lab.conftest import ATTACK, CONTROL
+
+    from pytest_soclab.base import resources
 
     for folder, name, text in (("attacks", "ATK-001-note.yaml", ATTACK), ("controls", "BEN-001-disable.yaml", CONTROL)):
         (home / "scenarios" / folder).mkdir(parents=True)
@@ -79,7 +80,7 @@ def changes(raw: bytes, chance: random.Random) -> Iterator[Change]:
     yield f"line {number + 1} doubled", lambda b: b"\n".join([*lines[: number + 1], *lines[number:]])
     for value in (True, 1, "resisted", None):
         if (changed := exchanged(raw, chance, value)) is not None:
-            yield f"a value made {value!r}", lambda b, text=changed: text  # noqa: ARG005 - the text is all there is
+            yield f"a value made {value!r}", lambda b, text=changed: text
 
 
 def exchanged(raw: bytes, chance: random.Random, value: object) -> bytes | None:
@@ -114,7 +115,7 @@ def leaves(value: Any) -> Iterator[tuple[Any, Any]]:
 
 def unseen(folder: Path, number: int, seed: int) -> Iterator[str]:
     """Change the session that many times, a copy each, and yield what the check did not see."""
-    chance = random.Random(seed)  # noqa: S311 - for choosing, not for secrets
+    chance = random.Random(seed)
     done = 0
     while done < number:
         path = chance.choice(files(folder))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from pytest_soclab.base.errors import SoclabError, printable, quote
 from pytest_soclab.base.settings import Settings
+from pytest_soclab.evidence.events import EventFault, Fact, TrialStarted, entries_of
 from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.results import Trial
 from pytest_soclab.scenario.load import LoadedScenario, load_scenario
@@ -28,6 +28,7 @@ class Judge:
     files: dict[str, Path]
     """The copied scenario files by scenario id."""
     level: str
+    profile: str
     foreign: tuple[str, ...] = ()
     taken_on_trust: set[str] = field(default_factory=set)
     """Scenarios that need a plugin's words."""
@@ -44,13 +45,29 @@ class Judge:
     def fault(self, trial: Trial, digest: str, events: Sequence[Event], control: bool = False) -> str:
         """Return where a stored record differs from what its transcript shows, or an empty text."""
         try:
+            entries = entries_of(events)
             unit = self.unit(trial, digest)
             again = self._again(unit, trial, events) if unit is not None else trial
-            return next(_differences(trial, again, events, control), "")
-        except _Unlike as error:
+            return next(self._differences(trial, again, entries[0].fact, control), "")
+        except (_Unlike, EventFault) as error:
             return str(error)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-            return f"holds events that no session writes ({type(error).__name__})"
+        except (KeyError, TypeError, ValueError, AttributeError) as error:  # a policy's input is any JSON object
+            return f"holds a policy input that no session writes ({type(error).__name__})"
+
+    def _differences(self, trial: Trial, again: Trial, first: Fact, control: bool) -> Iterator[str]:
+        assert isinstance(first, TrialStarted), "entries_of gives no other"
+        named = {
+            "trial": trial.id, "scenario": trial.scenario, "variant": trial.variant, "arm": trial.arm.value,
+            "profile": self.profile,
+        }  # fmt: skip
+        for name, expected in named.items():
+            if getattr(first, name) != expected:
+                yield f"event 0: found {name} {printable(str(getattr(first, name)))}, expected {expected}"
+        own, other = trial.model_dump(mode="json"), again.model_dump(mode="json")
+        beside = " of the scripted trial beside it" if control else ""
+        for name in own:
+            if own[name] != other[name]:
+                yield f"shows {name} {quote(str(other[name]))}, the record{beside} says {quote(str(own[name]))}"
 
     def unit(self, trial: Trial, digest: str) -> Unit | None:
         """Return the unit of a trial, None where it needs what a plugin added."""
@@ -94,18 +111,3 @@ class Judge:
 
 class _Unlike(Exception):  # noqa: N818 - a finding, not an error
     """A record that does not follow from its transcript."""
-
-
-def _differences(trial: Trial, again: Trial, events: Sequence[Event], control: bool) -> Iterator[str]:
-    first: dict[str, Any] = events[0]["data"] if events[0]["type"] == "trial_started" else {}
-    named = {"trial": trial.id, "scenario": trial.scenario, "variant": trial.variant, "arm": trial.arm.value}
-    for name, expected in named.items():
-        if first.get(name) != expected:
-            yield f"event 0: found {name} {printable(str(first.get(name)))}, expected {expected}"
-    if events[-1]["type"] != "trial_ended":
-        yield f"event {events[-1].get('seq')}: found no end of the trial, expected trial_ended"
-    own, other = trial.model_dump(mode="json"), again.model_dump(mode="json")
-    beside = " of the scripted trial beside it" if control else ""
-    for name in own:
-        if own[name] != other[name]:
-            yield f"shows {name} {quote(str(other[name]))}, the record{beside} says {quote(str(own[name]))}"

@@ -102,7 +102,7 @@ def sound(path: Path) -> Inspected:
 def judge_of(session: Stored) -> Judge:
     """Return who judges a session's transcripts again."""
     files = {id_of(p): p for p in session.inputs.values() if p.parent.name != INCIDENTS and p.suffix == ".yaml"}
-    return Judge(files, session.start.level.value, session.start.extensions)
+    return Judge(files, session.start.level.value, session.start.profile, session.start.extensions)
 
 
 class _Transcripts:

@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,6 +24,7 @@ from pytest_soclab.scenario import corpus
 from pytest_soclab.scenario.load import LoadedScenario, load_scenario
 from pytest_soclab.session import state
 from pytest_soclab.session.params import runs_once
+from pytest_soclab.session.payloads import payload, sources, stamp, subject, unfinished
 from pytest_soclab.session.resume import Earlier, key_of
 from pytest_soclab.trials import records
 from pytest_soclab.trials.conclusion import retryable
@@ -230,7 +230,7 @@ class ScenarioItem(pytest.Function):
         witness = self.lab.witness(self.unit)
         outcome, retries = self._outcome(agent, door)
         trial = self.trial_of(outcome, witness, identity.kind)
-        record = _payload(self, trial, outcome, identity, agent) | {"key": key, "retries": retries}
+        record = payload(self.spec.loaded, trial, outcome, subject(identity, agent)) | {"key": key, "retries": retries}
         if isinstance(door, Gateway):
             record["policy"] = door.engine.source.digest
         if identity.kind == "live" and isinstance(door, Gateway):
@@ -250,7 +250,7 @@ class ScenarioItem(pytest.Function):
 
     def _key(self, agent: Any, door: Door, identity: Identity) -> str:
         policy = door.engine.source.digest if isinstance(door, Gateway) else ""
-        return key_of(self.unit, self.spec.trial, _agent(identity, agent), policy, self.lab.level)
+        return key_of(self.unit, self.spec.trial, subject(identity, agent), policy, self.lab.level)
 
     def _earlier(self, key: str) -> Earlier | None:
         """Return the trial as an earlier session finished it, where nothing that it depends on has changed."""
@@ -264,19 +264,26 @@ class ScenarioItem(pytest.Function):
     def _outcome(self, agent: Any, door: Door) -> tuple[Outcome, int]:
         """Run the trial, again where the agent's surroundings failed before it attempted anything."""
         spec, lab = self.spec, self.lab
-        outcome = run(Setup(self.unit, spec.arm, agent, door, lab.key, lab.settings.timeout))
+        outcome = run(Setup(self.unit, spec.arm, agent, door, lab.key, lab.settings.timeout, lab.profile))
         retries = 0
         while retries < lab.settings.retry and isinstance(door, Gateway) and retryable(outcome.events):
             retries += 1
             fresh = state_of(self.unit, spec.trial, agent, self.unit.world(), lab.level)
             again = guarded_door(fresh, lab.key, Control(door.engine, door.approver))
-            self._keep(_failed(self, outcome, door.state.identity, agent))
-            outcome = run(Setup(self.unit, spec.arm, agent, again, lab.key, lab.settings.timeout))
+            identity = door.state.identity
+            failed = self.trial_of(outcome, "", identity.kind)
+            told = payload(self.spec.loaded, failed, outcome, subject(identity, agent))
+            self._keep({**told, "retried": True})
+            outcome = run(Setup(self.unit, spec.arm, agent, again, lab.key, lab.settings.timeout, lab.profile))
         return outcome, retries
+
+    def unfinished(self, cause: str) -> None:
+        """Keep an attempt that came to no verdict."""
+        self.attempts.append(unfinished(self.spec.loaded, self.skeleton(cause)))
 
     def _keep(self, record: dict[str, Any]) -> None:
         """Keep an attempt until the item is over: a plugin that runs it again may log the last report alone."""
-        self.attempts.append({**record, "stamp": _stamp()})
+        self.attempts.append({**record, "stamp": stamp()})
 
     def _control_trial(self, engine: Engine, witness: str) -> dict[str, Any]:
         """Return the same trial with the scripted agent, which shows what the controls alone are worth."""
@@ -284,7 +291,7 @@ class ScenarioItem(pytest.Function):
         agent = unit.obey()
         state_ = state_of(unit, self.spec.trial, agent, unit.world(), self.lab.level)
         door = guarded_door(state_, self.lab.key, Control(engine, unit.approver()))
-        outcome = run(Setup(unit, self.spec.arm, agent, door, self.lab.key))
+        outcome = run(Setup(unit, self.spec.arm, agent, door, self.lab.key, profile=self.lab.profile))
         trial = self.trial_of(outcome, witness, "scripted")
         return {"control": trial.model_dump(mode="json"), "control_transcript": outcome.transcript}
 
@@ -322,59 +329,6 @@ class ScenarioItem(pytest.Function):
         if isinstance(excinfo.value, TrialFailedError | SoclabError):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
-
-
-def _payload(item: ScenarioItem, trial: Trial, outcome: Outcome, identity: Identity, agent: Any) -> dict[str, Any]:
-    """Return what travels on the report: plain JSON, so that workers need no shared file."""
-    return {
-        "trial": trial.model_dump(mode="json"),
-        "transcript": outcome.transcript,
-        "agent": _agent(identity, agent),
-        "digest": item.spec.loaded.digest,
-        "sources": sources(item.spec.loaded),
-    }
-
-
-def _agent(identity: Identity, agent: Any) -> dict[str, Any]:
-    """Return who the agent is: what tells one subject from another."""
-    return {
-        "name": identity.name,
-        "model": identity.model or None,
-        "deterministic": getattr(agent, "deterministic", False) is True,
-        "kind": identity.kind,
-        "class": f"{type(agent).__module__}.{type(agent).__qualname__}",
-    }
-
-
-def _failed(item: ScenarioItem, outcome: Outcome, identity: Identity, agent: Any) -> dict[str, Any]:
-    """Return the payload of an attempt that is tried again: kept and shown, and counted as no trial."""
-    trial = item.trial_of(outcome, "", identity.kind)
-    return _payload(item, trial, outcome, identity, agent) | {"retried": True}
-
-
-_STAMPS = count(1)
-
-
-def _stamp() -> str:
-    """Return what tells one attempt from all others, those of other processes too."""
-    return f"{os.getpid()}-{next(_STAMPS)}"
-
-
-def sources(loaded: LoadedScenario) -> dict[str, str]:
-    """Return the files of a scenario by the names that their copies get, an incident's scenarios in one folder."""
-    incident = loaded.incident_path
-    home = f"{incident.stem}-{hashlib.sha256(os.fsencode(incident)).hexdigest()[:8]}"
-    return {
-        f"{home}/{loaded.path.name}": str(loaded.path.absolute()),
-        f"{home}/{corpus.INCIDENTS}/{incident.name}": str(incident.absolute()),
-    }
-
-
-def unfinished(item: ScenarioItem, cause: str) -> dict[str, Any]:
-    """Return the payload of an item that did not come to a verdict."""
-    return {"trial": item.skeleton(cause).model_dump(mode="json"), "transcript": "", "agent": None,
-            "digest": item.spec.loaded.digest, "sources": sources(item.spec.loaded),
-            "stamp": _stamp()}  # fmt: skip
 
 
 def in_shard(name: str, shard: tuple[int, int] | None) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_soclab.assurance.profile import load_profile
 from pytest_soclab.base.errors import SoclabError
 from pytest_soclab.base.settings import Settings, settings_of, wants_gate
 from pytest_soclab.evidence.folders import shown_folder
@@ -121,7 +122,8 @@ def _lab(config: pytest.Config, settings: Settings) -> Lab:
     hook = config.hook
     tools = [tool for group in hook.pytest_soclab_tools() for tool in group or ()]
     steps = [step for group in hook.pytest_soclab_harness_steps() for step in group or ()]
-    lab = Lab(settings, Extensions(tuple(tools), tuple(steps)), brought=_brought(config, settings))
+    _, profile = load_profile(settings.assurance_profile)
+    lab = Lab(settings, Extensions(tuple(tools), tuple(steps)), profile=profile, brought=_brought(config, settings))
     extra = [o for group in hook.pytest_soclab_oracles(registry=lab.registry) for o in group or ()]
     if extra:
         lab.add_oracles(extra)

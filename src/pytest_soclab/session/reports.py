@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_soclab.session import state
-from pytest_soclab.session.items import ScenarioItem, unfinished
+from pytest_soclab.session.items import ScenarioItem
 
 _REPORT_ATTRIBUTE = "soclab"
 
@@ -80,9 +80,9 @@ def note_report(item: ScenarioItem, report: pytest.TestReport) -> None:
         setattr(report, _REPORT_ATTRIBUTE, {"skipped": item.nodeid})  # by a mark, or by a hook of a conftest
         return
     if report.when == "setup" and report.skipped:
-        item.attempts.append(unfinished(item, _skipped(report)))
+        item.unfinished(_skipped(report))
     elif report.failed and len(item.attempts) == item.before:
-        item.attempts.append(unfinished(item, _cause(report)))
+        item.unfinished(_cause(report))
     if item.attempts:
         setattr(report, _REPORT_ATTRIBUTE, {"nodeid": item.nodeid, "attempts": list(item.attempts)})
 

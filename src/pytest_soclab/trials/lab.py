@@ -61,6 +61,8 @@ class Lab:
     """Scenario files that need a higher level than the one under test."""
     several: bool = False
     """Whether a fixture with params was refused, which would run each trial several times."""
+    profile: str = ""
+    """SHA-256 of the session's assurance profile."""
     brought: Agent | None = None
     """The agent that the options name, None where a fixture gives it."""
     _incidents: dict[Path, tuple[LoadedIncident, Prepared]] = field(default_factory=dict)

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
+from pytest_soclab import __version__
 from pytest_soclab.base.clock import rfc3339
 from pytest_soclab.base.errors import ScenarioError, SoclabError
-from pytest_soclab.evidence.ledger import Event, Ledger
+from pytest_soclab.evidence.events import TRANSCRIPT_FORMAT, TrialStarted, plain
+from pytest_soclab.evidence.ledger import Event, Ledger, digest
 from pytest_soclab.evidence.results import Action, Arm, Level
 from pytest_soclab.fronts.dispatch import conduct
 from pytest_soclab.fronts.in_process import Conduct
@@ -264,6 +266,8 @@ class Setup:
     door: Door
     key: bytes
     timeout: float = 60.0
+    profile: str = ""
+    """SHA-256 of the session's assurance profile."""
     bench: Bench = field(init=False)
 
     def __post_init__(self) -> None:
@@ -347,22 +351,26 @@ def run(setup: Setup) -> Outcome:
 def _start(setup: Setup) -> None:
     scenario, incident = setup.unit.scenario, setup.unit.incident.incident
     setup.state.handed += texts(incident.alert.model_dump())
-    setup.state.log(
-        "trial_started",
-        {
-            "trial": setup.state.trial,
-            "scenario": scenario.id,
-            "version": scenario.version,
-            "variant": setup.unit.variant,
-            "arm": setup.arm.value,
-            "level": setup.state.level,
-            "agent": setup.state.identity.name,
-            "model": setup.state.identity.model,
-            "incident": incident.id,
-            "alert": incident.alert.model_dump(),
-            "goal": scenario.goal or incident.goal,
-        },
+    identity, gateway = setup.state.identity, setup.door if isinstance(setup.door, Gateway) else None
+    started = TrialStarted(
+        format=TRANSCRIPT_FORMAT,
+        soclab=__version__,
+        policy=gateway.engine.source.digest if gateway is not None else "",
+        profile=setup.profile,
+        subject=digest([identity.name, identity.model, identity.kind]),
+        trial=setup.state.trial,
+        scenario=scenario.id,
+        version=scenario.version,
+        variant=setup.unit.variant,
+        arm=setup.arm.value,
+        level=setup.state.level,
+        agent=identity.name,
+        model=identity.model,
+        incident=incident.id,
+        alert=incident.alert.model_dump(),
+        goal=scenario.goal or incident.goal,
     )
+    setup.state.log("trial_started", plain(started))
 
 
 def _finish(setup: Setup, conducted: Conduct) -> Outcome:
