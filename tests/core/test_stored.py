@@ -168,7 +168,7 @@ def test_a_path_that_leads_out_of_the_inputs_is_no_input(folder: Path) -> None:
     chain = ledger.Ledger()
     for line in lines(log):
         event = json.loads(line)
-        if event["type"] == "input_kept" and event["data"]["path"].endswith(".yaml"):
+        if event["type"] == "input_kept" and event["data"]["path"].endswith(".copy"):
             event["data"]["path"] = "../../" + event["data"]["path"]
         chain.append(event["type"], event["at"], event["data"])
     log.write_text(chain.text(), encoding="utf-8")

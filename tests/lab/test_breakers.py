@@ -288,8 +288,8 @@ TAMPERED = {
         "summary.md: not what results.json says",
     ),
     "a copied scenario": (
-        lambda f: next(f.glob("inputs/*/ATK-001-note.yaml")).write_text("id: ATK-001\n"),
-        "ATK-001-note.yaml: found SHA-256",
+        lambda f: next(f.glob("inputs/*/ATK-001-note.yaml.copy")).write_text("id: ATK-001\n"),
+        "ATK-001-note.yaml.copy: found SHA-256",
     ),
     "the profile": (lambda f: (f / "inputs/profile.yaml").write_text("name: x\n"), "profile.yaml: found SHA-256"),
     "an input added": (lambda f: (f / "inputs" / "more.yaml").write_text("x\n"), "does not name"),

@@ -148,7 +148,6 @@ def test_two_sessions_at_once_keep_apart(corpus: Corpus) -> None:
 
 
 LAST_REPORT_ONLY = """
-from _pytest.runner import call_runtest_hook, CallInfo
 import _pytest.runner as runner
 def pytest_runtest_protocol(item, nextitem):
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
@@ -310,9 +309,9 @@ def test_a_session_that_does_not_hold_is_not_resumed(corpus: Corpus) -> None:
 
 
 BLOCKED = {
-    "a thread": "threading.Thread(target=time.sleep, args=(60,), daemon=False).start(); time.sleep(60)",
-    "a pool": "concurrent.futures.ThreadPoolExecutor().submit(time.sleep, 60).result()",
-    "to_thread": "asyncio.run(asyncio.to_thread(time.sleep, 60))",
+    "a thread": "threading.Thread(target=time.sleep, args=(3600,), daemon=False).start(); time.sleep(3600)",
+    "a pool": "concurrent.futures.ThreadPoolExecutor().submit(time.sleep, 3600).result()",
+    "to_thread": "asyncio.run(asyncio.to_thread(time.sleep, 3600))",
 }
 
 
@@ -321,7 +320,7 @@ def test_no_thread_of_an_agent_keeps_pytest_from_exiting(corpus: Corpus, case: s
     live(corpus, BLOCKED[case])
     began = time.monotonic()
     result = corpus.run("-k", "ATK-001 and plain", "--soclab-timeout=1", process=True)
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 600, "else it waits for an hour; a loaded machine is slow all the same"
     assert result.ret == 1
     assert "did not finish within 1 s" in corpus.results()["trials"][0]["cause"]
 

@@ -26,9 +26,9 @@ def test_the_files_of_a_session(corpus: Corpus) -> None:
     names = sorted(str(p.relative_to(corpus.artifacts)) for p in corpus.artifacts.rglob("*") if p.is_file())
     kept = [name for name in names if name.startswith("inputs/")]
     assert [re.sub("-[0-9a-f]{8}/", "-X/", name) for name in kept] == [
-        "inputs/identity-compromise-X/ATK-001-note.yaml",
-        "inputs/identity-compromise-X/BEN-001-disable.yaml",
-        "inputs/identity-compromise-X/incidents/identity-compromise.yaml",
+        "inputs/identity-compromise-X/ATK-001-note.yaml.copy",
+        "inputs/identity-compromise-X/BEN-001-disable.yaml.copy",
+        "inputs/identity-compromise-X/incidents/identity-compromise.yaml.copy",
         "inputs/profile.yaml",
     ]
     assert [name for name in names if name not in kept] == [

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from pytest_soclab import __version__
@@ -101,8 +102,23 @@ def sound(path: Path) -> Inspected:
 
 def judge_of(session: Stored) -> Judge:
     """Return who judges a session's transcripts again."""
-    files = {id_of(p): p for p in session.inputs.values() if p.parent.name != INCIDENTS and p.suffix == ".yaml"}
-    return Judge(files, session.start.level.value, session.start.profile, session.start.extensions)
+    home = TemporaryDirectory(prefix="soclab-verify-")
+    files = dict(_unpacked(session, Path(home.name)))
+    start = session.start
+    return Judge(files, start.level.value, start.profile, start.extensions, home)
+
+
+def _unpacked(session: Stored, home: Path) -> Iterator[tuple[str, Path]]:
+    """Put the kept scenarios and incidents below a folder under their own names; yield the scenarios by id."""
+    for name, path in session.inputs.items():
+        own = Path(name.removesuffix(store.COPY))
+        if own.name == Path(name).name or own.is_absolute() or ".." in own.parts or not path.is_file():
+            continue
+        target = home / own
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(path.read_bytes())
+        if target.parent.name != INCIDENTS:
+            yield id_of(target), target
 
 
 class _Transcripts:

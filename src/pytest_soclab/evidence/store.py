@@ -21,6 +21,8 @@ RESULTS, TRIALS, TRANSCRIPTS = "results.json", "trials.jsonl", "transcripts"
 LOG, INPUTS = "session.jsonl", "inputs"
 CONTROL_TRIALS, CONTROLS, ATTEMPTS = "control_trials.jsonl", "controls", "attempts"
 REPORT, SUMMARY = "report.html", "summary.md"
+COPY = ".copy"
+"""The ending of a kept scenario or incident, so that no search for scenarios takes it for one."""
 PROFILE, PREVIOUS = "profile.yaml", "previous.json"
 """What the copies of the assurance profile and of earlier results are called among the inputs."""
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
+from pytest_soclab.evidence import store
 from pytest_soclab.evidence.results import Trial
 from pytest_soclab.gateway.state import Identity
 from pytest_soclab.scenario import corpus
@@ -50,8 +51,8 @@ def sources(loaded: LoadedScenario) -> dict[str, str]:
     incident = loaded.incident_path
     home = f"{incident.stem}-{hashlib.sha256(os.fsencode(incident)).hexdigest()[:8]}"
     return {
-        f"{home}/{loaded.path.name}": str(loaded.path.absolute()),
-        f"{home}/{corpus.INCIDENTS}/{incident.name}": str(incident.absolute()),
+        f"{home}/{loaded.path.name}{store.COPY}": str(loaded.path.absolute()),
+        f"{home}/{corpus.INCIDENTS}/{incident.name}{store.COPY}": str(incident.absolute()),
     }
 
 
