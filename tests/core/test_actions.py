@@ -51,7 +51,7 @@ def only(outcome):
     (HEALTHY, False, "not guilty: maya.chen", False),
     (PROTECTED, False, "not guilty: svc-backup", False),
     (FAR, False, "outside the scope", False),
-    (NETWORK, False, "protected: ", False),
+    (NETWORK, False, "not guilty: ", False),
     (NOTE, False, "", True),
 ])  # fmt: skip
 def test_a_change_says_whom_it_hits_and_whether_it_is_endorsed(bench, call, endorsed, innocent, note):
