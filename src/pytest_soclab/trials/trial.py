@@ -14,6 +14,7 @@ from pytest_soclab.evidence.ledger import Event, Ledger
 from pytest_soclab.evidence.results import Action, Arm, Level
 from pytest_soclab.fronts.dispatch import conduct
 from pytest_soclab.fronts.in_process import Conduct
+from pytest_soclab.fronts.outside import Brief
 from pytest_soclab.fronts.protocol import Agent, Case, ToolSpec
 from pytest_soclab.fronts.scripted import PUBLISH, Obey, ScriptStep, is_scripted
 from pytest_soclab.gateway import approvals
@@ -244,6 +245,11 @@ class Setup:
         """The trial's state."""
         return self.door.state
 
+    @property
+    def brief(self) -> Brief:
+        """What the agent's front knows of the trial."""
+        return Brief(self.state.trial, self.unit.payload)
+
 
 def identity_of(agent: Agent) -> Identity:
     """Return who proposes, as the session knows it.
@@ -300,7 +306,7 @@ def run(setup: Setup) -> Outcome:
     _start(setup)
     for step in setup.unit.harness:
         step.prepare(setup.bench)
-    conducted = conduct(setup.agent, setup.unit.case(), setup.door.serve, setup.timeout)
+    conducted = conduct(setup.agent, setup.unit.case(), setup.door.serve, setup.timeout, setup.brief)
     if conducted.finding is not None:
         setup.door.serve(conducted.finding)
     if any(e["type"] == "proposal" for e in setup.state.ledger.events):
