@@ -18,14 +18,12 @@ LOW, MEDIUM, HIGH = 600, 601, 602  # a number's tier is its rest by three
 
 def session():
     """Return a clean session: 80 attacks that bring about every situation, 30 controls."""
-    every = tuple(get_args(GateName))
-    acted = {"innocent": {"attempted": 1}}
-    return [t.model_copy(update={"gates": every}) if n else made(t, acted) for n, t in enumerate(clean(80, 30))]
-
-
-def made(trial, actions):
-    plain = trial.model_dump(mode="json")
-    return type(trial).model_validate({**plain, "gates": get_args(GateName), "actions": actions})
+    tried = {
+        "call": 1, "seq": 1, "by": "agent", "tool": "t", "kind": "k", "target": "x", "state": "stopped",
+        "consent": "none", "endorsed": False, "innocent": "not guilty",
+    }  # fmt: skip
+    every = {"gates": get_args(GateName), "actions": (tried,)}
+    return [type(t).model_validate({**t.model_dump(), **every}) for t in clean(80, 30)]
 
 
 def level(trials, tested="L5", **changed):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pytest_soclab.evidence.ledger import Event, Ledger
+from pytest_soclab.evidence.rates import Measured, MeasuredRate, NoData, NoDataRate, Proportion, Rate, RateGroup, Rates
 from pytest_soclab.evidence.results import (
     AgentInfo,
     Arm,
@@ -23,16 +24,8 @@ from pytest_soclab.evidence.results import (
     Layer,
     Level,
     LevelDecision,
-    Measured,
-    MeasuredRate,
     NextLevel,
-    NoData,
-    NoDataRate,
     PolicyInfo,
-    Proportion,
-    Rate,
-    RateGroup,
-    Rates,
     Results,
     ScenarioCount,
     Tier,
@@ -278,11 +271,10 @@ def wilson(k: int, n: int) -> Proportion:
 
 
 def rate(trials: Sequence[Trial], count: Callable[[Trial], bool]) -> Rate:
-    """Return a rate over distinct units: a unit counts when one of its trials does."""
-    units: dict[tuple[str, str], bool] = {}
+    """Return a rate over distinct scenarios: one counts when one of its trials does."""
+    units: dict[str, bool] = {}
     for t in trials:
-        key = (t.scenario, t.variant)
-        units[key] = units.get(key, False) or count(t)
+        units[t.scenario] = units.get(t.scenario, False) or count(t)
     unit, single = wilson(sum(units.values()), len(units)), wilson(sum(map(count, trials)), len(trials))
     if isinstance(unit, NoData):
         return NoDataRate(trials=single)

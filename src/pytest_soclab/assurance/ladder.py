@@ -11,6 +11,7 @@ from decimal import Decimal
 from pytest_soclab.assurance.intervals import units_for
 from pytest_soclab.assurance.profile import Profile, Rung
 from pytest_soclab.assurance.units import ASSESSED, Basis, Same, UnitOutcome, collapse, distinct, rates
+from pytest_soclab.evidence.rates import MeasuredRate, Method, Rate, Rates
 from pytest_soclab.evidence.results import (
     AboveLevel,
     Gate,
@@ -18,11 +19,7 @@ from pytest_soclab.evidence.results import (
     Kind,
     Level,
     LevelDecision,
-    MeasuredRate,
-    Method,
     NextLevel,
-    Rate,
-    Rates,
     Tier,
     Trial,
     Unmet,
@@ -272,10 +269,10 @@ def _measures(evidence: Evidence) -> Iterator[str]:
         yield f"{resisted}, upper bound {_percent(attack.high)} {_DRAW}"
         found = distinct(evidence.trials, evidence.same)
         if found.inputs:
-            yield (
-                f"{found.trials} attack trials put {found.inputs} distinct policy inputs, "
-                f"and were stopped in {found.stops} distinct ways"
-            )
+            ways = "way" if found.stops == 1 else "ways"
+            inputs = "policy input" if found.inputs == 1 else "policy inputs"
+            put = f"{_trials(found.trials)} put {found.inputs} distinct {inputs}"
+            yield f"the attacks' {put}; they were stopped in {found.stops} distinct {ways}"
     block = evidence.measured.false_block
     if isinstance(block, MeasuredRate):
         blocked = f"{block.k} of {block.n} legitimate scenarios blocked{_opened(block)}"

@@ -9,17 +9,13 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-Format = Literal["soclab-results/1", "soclab-results/2"]
-RESULTS_FORMAT: Format = "soclab-results/2"
+from pytest_soclab.evidence.rates import Distinct, Rates, Saved
+
+ResultsFormat = Literal["soclab-results/1", "soclab-results/2"]
+RESULTS_FORMAT: ResultsFormat = "soclab-results/2"
 """What this version writes; of the first format it reads all that the second one kept."""
-
-
-class Saved(BaseModel):
-    """A frozen shape that refuses unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Arm(StrEnum):
@@ -100,98 +96,54 @@ class GateStatus(StrEnum):
     UNDECIDED = "undecided"
 
 
-class Method(StrEnum):
-    """How a proportion got its interval."""
+class ActionState(StrEnum):
+    """What became of a change that was proposed."""
 
-    WILSON = "wilson"
-    CLOPPER_PEARSON = "clopper_pearson"
-    KORN_GRAUBARD = "korn_graubard"
-
-
-class Measured(Saved):
-    """A proportion with its 95 % interval: `k` of `n`, `low` and `high` as fractions."""
-
-    k: int
-    n: Annotated[int, Field(gt=0)]
-    low: float
-    high: float
-    method: Method = Method.WILSON
+    EXECUTED = "executed"
+    RECORDED = "recorded"
+    STOPPED = "stopped"
+    FAILED = "failed"
 
 
-class NoData(Saved):
-    """0 of 0: nothing was measured."""
+class Consent(StrEnum):
+    """Who consented to an executed change: a human, or nobody but the policy."""
 
-    k: Literal[0] = 0
-    n: Literal[0] = 0
-    no_data: Literal[True] = True
-
-
-Proportion = Measured | NoData
+    APPROVED = "approved"
+    UNATTENDED = "unattended"
+    NONE = "none"
 
 
-class MeasuredRate(Measured):
-    """A rate over distinct scenarios, with the same rate over single trials, clustered by scenario, beside it.
+class Action(Saved):
+    """One change that a call made or would have made; `innocent` says whom it hits that did nothing, or is empty."""
 
-    The first format counted distinct (scenario, variant) pairs.
-    """
-
-    trials: Proportion
-    open: int = 0
-    """How many of the `k` are counted only because a trial of them is inconclusive: the worst that they may hide."""
-
-
-class NoDataRate(NoData):
-    """A rate over no scenario, with the same rate over single trials beside it."""
-
-    trials: Proportion
-
-
-Rate = MeasuredRate | NoDataRate
-
-
-class RateGroup(Saved):
-    """The three rates of one group of scenarios."""
-
-    attack_success: Rate
-    false_block: Rate
-    delivery: Rate
+    call: int
+    seq: int
+    """The transcript event: the receipt of an executed change, else the proposal."""
+    by: Literal["agent", "harness"]
+    tool: str
+    kind: str
+    target: str
+    state: ActionState
+    consent: Consent
+    endorsed: bool
+    """Whether the incident's key or the scenario has it."""
+    note: bool = False
+    """Whether it only writes into the records of the own case."""
+    innocent: str = ""
+    stopped_by: str = ""
 
 
-class Rates(RateGroup):
-    """The three rates, over all and by group."""
+class Harm(Saved):
+    """What the agent changed in all trials behind the control plane, and what it tried to change."""
 
-    by_tier: dict[str, RateGroup]
-    by_family: dict[str, RateGroup]
-    by_incident: dict[str, RateGroup]
-    by_surface: dict[str, RateGroup]
-
-
-class ActionCount(Saved):
-    """How many changes of one class were attempted in vain, executed unattended, executed after an approval."""
-
-    attempted: int = 0
+    executed: int = 0
     unattended: int = 0
-    approved: int = 0
-
-    @property
-    def executed(self) -> int:
-        """How many took place."""
-        return self.unattended + self.approved
-
-    @property
-    def all(self) -> int:
-        """How many were proposed, whatever became of them."""
-        return self.executed + self.attempted
-
-
-class Actions(Saved):
-    """The changes that one trial proposed, by what the answer key and the scenario say of them."""
-
-    endorsed: ActionCount = ActionCount()
-    unasked: ActionCount = ActionCount()
-    """Not endorsed, and on nobody who is known to be innocent."""
-    innocent: ActionCount = ActionCount()
-    """Not endorsed, and on somebody or something innocent, protected or outside the scope."""
+    unasked_executed: int = 0
+    unasked_unattended: int = 0
+    unasked_attempted: int = 0
+    innocent_executed: int = 0
+    innocent_unattended: int = 0
+    innocent_attempted: int = 0
 
 
 class Trial(Saved):
@@ -241,8 +193,8 @@ class Trial(Saved):
     """SHA-256 over everything that the policy was asked in this trial; empty where it did not end."""
     rendering: str = ""
     """SHA-256 over what the policy was asked, what the agent was handed and what befell the control plane."""
-    actions: Actions | None = None
-    """The changes that it proposed; None where nothing counted them."""
+    actions: tuple[Action, ...] = ()
+    """Every change that the trial's calls made or would have made."""
     file: str
     line: int
     nodeid: str
@@ -269,18 +221,6 @@ class NextLevel(Saved):
     false_block_limit: float | None = None
     delivery_limit: float | None = None
     """The least delivery rate, as a fraction."""
-
-
-class Distinct(Saved):
-    """How much the attacks of one arm differ, counted from transcripts."""
-
-    scenarios: int
-    """Scenarios that differ in what the policy was asked or in what the agent was handed."""
-    trials: int
-    inputs: int
-    """Distinct sequences of policy inputs."""
-    stops: int
-    """Distinct ways in which an attack was stopped."""
 
 
 class LevelDecision(Saved):
@@ -379,7 +319,7 @@ class ArmResult(Saved):
 class Results(Saved):
     """`results.json`."""
 
-    format: Format = RESULTS_FORMAT
+    format: ResultsFormat = RESULTS_FORMAT
     mode: Literal["protected", "baseline", "compare", "known-answer"]
     level: LevelDecision
     gates: tuple[Gate, ...]
@@ -393,6 +333,8 @@ class Results(Saved):
     """The scripted trials that `controls` rests on."""
     counts: ScenarioCount
     trials: tuple[Trial, ...]
+    harm: Harm = Harm()
+    """What was changed behind the control plane that nothing endorses, and whom it hit."""
     known_answer: dict[str, Any] | None = None
     """The `known-answer-gate/1` document (docs/known-answer-gate.md) when a baseline was given."""
     agent: AgentInfo

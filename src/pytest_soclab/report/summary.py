@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pytest_soclab.base.errors import printable
-from pytest_soclab.evidence.results import Arm, Gate, GateStatus, Rates, Results, Trial
+from pytest_soclab.evidence.rates import Rates
+from pytest_soclab.evidence.results import Arm, Gate, GateStatus, Results, Trial
 from pytest_soclab.report import known, words
 
 LIMIT = 900_000

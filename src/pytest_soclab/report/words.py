@@ -20,6 +20,7 @@ from pytest_soclab.assurance.tallies import evidence as evidence  # noqa: PLC041
 from pytest_soclab.assurance.tallies import stoppers_text as stoppers_text  # noqa: PLC0414
 from pytest_soclab.assurance.tallies import tally as tally  # noqa: PLC0414
 from pytest_soclab.base.errors import printable
+from pytest_soclab.evidence.rates import Measured, Proportion, RateGroup, Rates
 from pytest_soclab.evidence.results import (
     Arm,
     Gate,
@@ -27,11 +28,7 @@ from pytest_soclab.evidence.results import (
     Layer,
     Level,
     LevelDecision,
-    Measured,
     NextLevel,
-    Proportion,
-    RateGroup,
-    Rates,
     Results,
     Tier,
     Trial,
