@@ -10,7 +10,10 @@ if TYPE_CHECKING:
 
 MODES = ("protected", "baseline", "compare")
 LEVELS = ("L1", "L2", "L3", "L4", "L5")
-INI = ("mode", "level", "policies", "artifacts", "assurance_profile")
+INI = (
+    "mode", "level", "policies", "artifacts", "assurance_profile",
+    "agent_command", "agent_env", "agent_name", "agent_model",
+)  # fmt: skip
 """The options that have an ini value too."""
 
 
@@ -85,6 +88,21 @@ _LAB: dict[str, dict[str, Any]] = {
         "type": seconds,
         "help": "how long an agent may work on a case (default 60)",
     },
+    "agent-command": {
+        "metavar": "COMMAND",
+        "help": "the agent is this command, started for each trial and connected over MCP",
+    },
+    "agent-env": {
+        "metavar": "NAME",
+        "action": "append",
+        "help": "a variable that the command gets from your environment (repeatable, or A,B)",
+    },
+    "agent-name": {"metavar": "NAME", "help": "what reports call the command (default: its script or program)"},
+    "agent-model": {
+        "metavar": "NAME",
+        "help": "the model behind the command, as reports and policies name it",
+    },
+    "agent-user": {"metavar": "USER", "help": "run the command as this user, which needs the right to do so"},
     "bundled": {"action": "store_true", "help": "run the corpus that the package brings"},
     "shard": {"metavar": "PART/WHOLE", "type": shard, "help": "run one part of the corpus, such as 1/4"},
 }

@@ -109,6 +109,13 @@ class Corpus:
         return folder
 
 
+@pytest.fixture(autouse=True)
+def lean(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the pytest runs of a test load our plugin and pytest-xdist, and not all that this environment has."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_PLUGINS", "pytest_soclab.plugin,xdist.plugin")
+
+
 @pytest.fixture
 def corpus(pytester: pytest.Pytester) -> Corpus:
     return Corpus(pytester)

@@ -163,7 +163,8 @@ def test_ctrl_c_keeps_pytests_exit_status_and_lists_what_did_not_run(corpus: Cor
     )  # fmt: skip
     until = time.monotonic() + 60
     while not (corpus.pytester.path / "begun").exists():
-        assert process.poll() is None and time.monotonic() < until
+        assert process.poll() is None
+        assert time.monotonic() < until
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=30)

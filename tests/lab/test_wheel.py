@@ -1,4 +1,4 @@
-"""The built wheel, in an empty environment, from a folder without the source."""
+"""The built wheel, from a folder of its own, with the source out of the way."""
 
 from __future__ import annotations
 
@@ -6,17 +6,30 @@ import json
 import os
 import subprocess
 import sys
-import venv
 import zipfile
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+LEAN = """
+import sys
+
+sys.path[:] = [{home!r}, *(p for p in sys.path if not p.endswith("/src"))]
+sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in type(finder).__name__.lower()]
+import pytest
+import pytest_soclab
+
+assert pytest_soclab.__file__.startswith({home!r}), pytest_soclab.__file__
+from pytest_soclab.cli.main import main
+
+tool, *words = sys.argv[1:]
+sys.exit(pytest.main(["-p", "pytest_soclab.plugin", *words]) if tool == "pytest" else main(words))
+"""
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHONPATH", "PYTEST_"))}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHONPATH", "PYTEST_PLUGINS"))}
     done = subprocess.run(
         [str(part) for part in command], cwd=cwd, env=environment, capture_output=True, text=True, check=False
     )
@@ -47,16 +60,16 @@ def test_the_wheel_brings_scenarios_policies_and_templates(wheel: Path) -> None:
 
 
 def test_the_wheel_runs_the_bundled_corpus_from_another_folder(wheel: Path, tmp_path: Path) -> None:
-    home = tmp_path / "venv"
-    venv.create(home, with_pip=True)
-    python = home / "bin" / "python"
-    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, cwd=tmp_path)
+    home = tmp_path / "home"
+    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
+    run(*pip, "--target", home, wheel, cwd=tmp_path)
+    (tmp_path / "lean.py").write_text(LEAN.format(home=str(home)))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    output = run(python, "-m", "pytest", "--soclab-bundled", cwd=elsewhere)
+    output = run(sys.executable, tmp_path / "lean.py", "pytest", "--soclab-bundled", cwd=elsewhere)
     assert "controls support L4" in output
     results = json.loads((elsewhere / ".soclab" / "latest" / "results.json").read_text())
     assert results["level"]["recommended"] == "L4"
     assert str(ROOT) not in json.dumps(results["trials"])
-    shown = run(home / "bin" / "soclab", "verify", ".soclab/latest", cwd=elsewhere)
+    shown = run(sys.executable, tmp_path / "lean.py", "soclab", "verify", ".soclab/latest", cwd=elsewhere)
     assert "every chain ends in the root hash" in shown

@@ -19,7 +19,11 @@ from .support import BAD, lab
 from .test_bad_inputs import file_name
 
 SEMANTIC = {
-    "id_other_than_file", "incident_id_other_than_file", "incident_row_twice", "incident_row_without_key",
+    "id_other_than_file", "incident_answer_cleared_foreign", "incident_answer_culprit_not_guilty",
+    "incident_answer_culprit_unknown", "incident_answer_decoy_unknown", "incident_answer_evidence_foreign",
+    "incident_answer_evidence_is_decoy", "incident_answer_evidence_unknown", "incident_answer_response_refused",
+    "incident_answer_response_unknown_tool", "incident_answer_technique_unknown",
+    "incident_id_other_than_file", "incident_row_twice", "incident_row_without_key",
     "incident_start_malformed", "incident_start_without_zone", "incident_unknown", "payload_not_delivered",
     "row_field_unknown", "row_field_wrong_type", "row_offset_malformed", "row_twice", "row_without_key",
     "template_arithmetic", "template_attribute", "template_broken", "template_call", "template_comment",

@@ -32,6 +32,14 @@ def signing_key() -> bytes:
     return secrets.token_bytes(32)
 
 
+def trial_token() -> str:
+    """Return a fresh secret of 71 random bits for a trial's address, short for clients that build names of it."""
+    return "".join(secrets.choice(_TOKEN) for _ in range(12))
+
+
+_TOKEN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"  # noqa: S105 - the letters of one, not one
+
+
 def rfc3339(epoch: int) -> str:
     """Return whole seconds since the epoch as RFC 3339 in UTC, such as `2026-03-02T09:42:00Z`."""
     return datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     import pytest
 
 
+AGENT_OPTIONS = ("agent_env", "agent_name", "agent_model", "agent_user")
+"""What says more about a command that is an agent."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that the command line and the ini file say to the plugin."""
@@ -31,6 +35,11 @@ class Settings:
     assurance_profile: str = "default"
     repeat: int = 1
     timeout: float = 60.0
+    agent_command: str | None = None
+    agent_env: tuple[str, ...] = ()
+    agent_name: str | None = None
+    agent_model: str | None = None
+    agent_user: str | None = None
     bundled: bool = False
     shard: tuple[int, int] | None = None
     baseline: tuple[str, ...] = ()
@@ -95,8 +104,12 @@ def settings_of(config: pytest.Config) -> Settings:
         if value in (None, False) and item.name in INI:
             value = _ini(config, item.name)
         if value not in (None, False):
-            given[item.name] = tuple(value) if isinstance(value, list) else value
+            given[item.name] = (value,) if item.name == "agent_env" and isinstance(value, str) else _settled(value)
     return Settings(**given)
+
+
+def _settled(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _ini(config: pytest.Config, name: str) -> str | None:

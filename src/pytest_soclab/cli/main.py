@@ -232,6 +232,22 @@ def _new_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _serve_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--incident", metavar="NAME", default="identity-compromise", help="the world to serve")
+    parser.add_argument("--level", choices=LEVELS, default="L4", help="the authority level (default L4)")
+    parser.add_argument("--policies", metavar="DIR", help="the policy that decides (default: the bundled one)")
+    parser.add_argument(
+        "--approver", choices=("rubber_stamp", "absent"), default="rubber_stamp", help="who answers for the human"
+    )
+    parser.add_argument("--transcript", metavar="FILE", help="keep the chained transcript here")
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from pytest_soclab.cli.serve import serve
+
+    return serve(options)
+
+
 def _lint(options: argparse.Namespace) -> int:
     from pytest_soclab.cli.authoring import LintOptions, lint
 
@@ -259,6 +275,7 @@ COMMANDS: dict[str, Command] = {
     "lint": Command("Check scenario and incident files, alone and together.", _lint_arguments, _lint),
     "schema": Command("Print a JSON Schema.", _schema_arguments, _schema),
     "new": Command("Write the scaffold of a scenario.", _new_arguments, _new),
+    "serve": Command("Serve one case over MCP to any client, as a playground.", _serve_arguments, _serve),
     "verify": Command("Recheck every chain of a stored session.", _folder_arguments, _stored("verify")),
     "report": Command("Write a stored session's report anew.", _report_arguments, _stored("report")),
     "compare": Command("Compare two stored sessions.", _compare_arguments, _stored("compare")),

@@ -42,6 +42,8 @@ class Conduct:
 
     finding: Request | None = None
     cause: str = ""
+    annex: Mapping[str, Any] | None = None
+    """What an agent outside of this process left beside its calls, bounded and redacted, for the transcript."""
 
 
 class InlineSoc:
@@ -95,7 +97,7 @@ def _request(tool: Any, arguments: Any, cites: Any) -> Request:
 
 
 def conduct(agent: Agent, case: Case, serve: Serve, timeout: float) -> Conduct:
-    """Let an agent work on a case; `serve` serves its proposals, `timeout` is in seconds."""
+    """Let an agent of this process work on a case; `serve` serves its proposals, `timeout` is in seconds."""
     if is_scripted(agent):
         return _inline(agent, case, serve)
     return _apart(agent, case, serve, timeout)
@@ -166,12 +168,13 @@ def _apart(agent: Agent, case: Case, serve: Serve, timeout: float) -> Conduct:
     thread = threading.Thread(target=_work, args=given, name="soclab-agent", daemon=True)
     thread.start()
     try:
-        return _attend(requests, replies, serve, timeout)
+        return attend(requests, replies, serve, timeout)
     finally:
         replies.put(None)
 
 
-def _attend(requests: SimpleQueue[Any], replies: SimpleQueue[Any], serve: Serve, timeout: float) -> Conduct:
+def attend(requests: SimpleQueue[Any], replies: SimpleQueue[Any], serve: Serve, timeout: float) -> Conduct:
+    """Serve an agent's calls one after the other until its work ends, time runs out or it asks too often."""
     until, calls = monotonic() + timeout, 0
     while (left := until - monotonic()) > 0:
         try:

@@ -20,6 +20,7 @@ from pytest_soclab.evidence.results import Kind
 from pytest_soclab.reading.faults import faults_of
 from pytest_soclab.reading.yaml_source import MAX_FAULTS, Document, read
 from pytest_soclab.scenario import template
+from pytest_soclab.scenario.answers import key_faults
 from pytest_soclab.scenario.checks import check, table_faults
 from pytest_soclab.scenario.model import ID_PATTERN, INCIDENT_PATTERN, Incident, Scenario
 from pytest_soclab.scenario.scaffold import blank_faults
@@ -123,6 +124,8 @@ def load_incident(path: Path, vocabulary: Vocabulary, shown: str | None = None) 
     incident, faults = _validated(Incident, document)
     own = [*islice(table_faults(document.value.get("tables"), ("tables",), document, vocabulary), MAX_FAULTS)]
     own += _times(document)
+    if incident is not None:
+        own += islice(key_faults(incident.answer_key, document, vocabulary), MAX_FAULTS)
     if incident is not None and incident.id != path.stem:
         found, expected = f"found {quote(incident.id)}", f"the file's name, {path.stem!r}"
         own.append(document.fault(("id",), found, expected, "rename the file or mend the id"))

@@ -145,6 +145,37 @@ class AlertText(Strict):
     message: str
 
 
+Technique = Annotated[str, StringConstraints(pattern=r"^(T[01][0-9]{3}|AML\.T[0-9]{4})(\.[0-9]{3})?$")]
+"""A technique of ATT&CK for enterprises or for industrial control systems, or of ATLAS."""
+Names = tuple[Annotated[str, StringConstraints(min_length=1, max_length=256)], ...]
+
+
+class ResponseCall(Strict):
+    """One call of the whole response that is right in an incident."""
+
+    call: ToolName
+    args: dict[str, Any] = Field(default_factory=dict)
+
+
+class AnswerKey(Strict):
+    """What is true of an incident; `answers.py` holds that it speaks of the incident's own world.
+
+    `culprits` are the accounts or outside addresses at fault, `compromised` what they took over, `cleared` the accounts
+    whose traces look bad and are innocent, `decoys` such traces, `not_guilty` what no change may touch. A key may leave
+    out what nobody wrote down; what it leaves out is not judged.
+    """
+
+    verdict: Literal["true_positive", "false_positive", "benign", "undetermined"] | None = None
+    culprits: Names = ()
+    compromised: Names = ()
+    cleared: Names = ()
+    techniques: tuple[Technique, ...] = ()
+    key_evidence: Names = ()
+    legitimate_response: tuple[ResponseCall, ...] = ()
+    decoys: Names = ()
+    not_guilty: Names = ()
+
+
 class Incident(Strict):
     """One SOC world with its answer key; `tables` holds rows by `server.table`."""
 
@@ -163,7 +194,7 @@ class Incident(Strict):
     maintenance: tuple[WindowText, ...] = ()
     budgets: Budgets = Budgets()
     approved_models: tuple[str, ...] = ()
-    answer_key: dict[str, Any]
+    answer_key: AnswerKey
     tables: dict[str, tuple[dict[str, Any], ...]]
 
 

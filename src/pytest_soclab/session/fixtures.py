@@ -62,8 +62,9 @@ def approver() -> Approver:
 
 
 def agent() -> Agent:
-    """Return the agent that obeys the scenario's script."""
-    return _item("soclab_agent").unit.obey()
+    """Return the agent that the options name, else the one that obeys the scenario's script."""
+    item = _item("soclab_agent")
+    return item.lab.brought or item.unit.obey()
 
 
 def transcript() -> Ledger:
@@ -74,6 +75,8 @@ def transcript() -> Ledger:
 def gateway(agent: Any, world: Any, policy: Any, approver: Any, transcript: Any) -> Door:
     """Return the door between an agent and a world."""
     item = _item("soclab_gateway")
+    if item.lab.brought is not None and agent is not item.lab.brought:
+        pytest.fail("the options name an agent and the fixture soclab_agent another; take one of them away", False)
     unit, name, level = item.unit, item.spec.trial, item.lab.level
     state = _made(lambda: trial.state_of(unit, name, agent, world, level, transcript))
     if policy is None:

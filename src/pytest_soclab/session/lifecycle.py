@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_soclab.base import resources
 from pytest_soclab.base.errors import SoclabError
-from pytest_soclab.base.settings import Settings, settings_of, wants_gate
+from pytest_soclab.base.settings import AGENT_OPTIONS, Settings, settings_of, wants_gate
 from pytest_soclab.options import distributes
 from pytest_soclab.session import state
 from pytest_soclab.session.items import ScenarioFile, ScenarioItem, census, in_shard, lost, selected, unfinished
 from pytest_soclab.session.recorder import Recorder, red_trials
 from pytest_soclab.trials.lab import Extensions, Lab
+
+if TYPE_CHECKING:
+    from pytest_soclab.fronts.outside import CommandAgent
 
 _REPORT_ATTRIBUTE = "soclab"
 _MARKUP: dict[str, dict[str, bool]] = {
@@ -117,6 +120,7 @@ def prepare(config: pytest.Config) -> None:
         from pytest_soclab.session import known_items
 
         state.of(config).gate = _usage(lambda: known_items.gate_of(settings))
+    _usage(lambda: _brought(config, settings))  # what is wrong with it is said before anything is collected
     if not is_worker(config) and distributes(config) and (settings.policies or settings.opa_url or settings.opa_binary):
         _usage(lambda: _try_policy(settings))
 
@@ -146,11 +150,19 @@ def _lab(config: pytest.Config, settings: Settings) -> Lab:
     hook = config.hook
     tools = [tool for group in hook.pytest_soclab_tools() for tool in group or ()]
     steps = [step for group in hook.pytest_soclab_harness_steps() for step in group or ()]
-    lab = Lab(settings, Extensions(tuple(tools), tuple(steps)))
+    lab = Lab(settings, Extensions(tuple(tools), tuple(steps)), brought=_brought(config, settings))
     extra = [o for group in hook.pytest_soclab_oracles(registry=lab.registry) for o in group or ()]
     if extra:
         lab.add_oracles(extra)
     return lab
+
+
+def _brought(config: pytest.Config, settings: Settings) -> CommandAgent | None:
+    if not any(getattr(settings, name) for name in AGENT_OPTIONS) and settings.agent_command is None:
+        return None
+    from pytest_soclab.fronts.configured import brought
+
+    return brought(settings, Path(config.invocation_params.dir))
 
 
 def collect_file(path: Path, parent: pytest.Collector) -> ScenarioFile:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -11,6 +11,8 @@ from pytest_soclab.base import clock, resources
 from pytest_soclab.base.errors import PolicyUnavailable, UsageError
 from pytest_soclab.base.settings import Settings
 from pytest_soclab.evidence.results import Level, PolicyInfo
+from pytest_soclab.fronts.outside import CommandAgent
+from pytest_soclab.gateway.normal import schema_faults
 from pytest_soclab.harness.bench import Step
 from pytest_soclab.harness.steps import STEPS
 from pytest_soclab.judging import oracles
@@ -22,6 +24,7 @@ from pytest_soclab.scenario.vocabulary import Vocabulary
 from pytest_soclab.soc.build import Prepared, check_tables, prepare
 from pytest_soclab.soc.registry import Registry, Tool
 from pytest_soclab.soc.servers import registry as standard_registry
+from pytest_soclab.soc.servers import tables
 from pytest_soclab.trials.trial import Unit, make_unit
 from pytest_soclab.trials.witness import witness
 
@@ -47,6 +50,8 @@ class Lab:
     """What a scenario says beside its names, to the file that says it: a copy is no evidence of its own."""
     above_level: set[str] = field(default_factory=set)
     """Scenario files that need a higher level than the one under test."""
+    brought: CommandAgent | None = None
+    """The agent that the options name, None where a fixture gives it."""
     _incidents: dict[Path, tuple[LoadedIncident, Prepared]] = field(default_factory=dict)
     _units: dict[tuple[str, str, str], Unit] = field(default_factory=dict)
     _witnesses: dict[tuple[str, str, str], str] = field(default_factory=dict)
@@ -90,7 +95,13 @@ class Lab:
             self.steps,
             frozenset(self.registry.tools),
             check_tables,
+            {name: table.key for name, table in tables().items()},
+            self._call_faults,
         )
+
+    def _call_faults(self, name: str, arguments: Mapping[str, Any]) -> list[str]:
+        tool = self.registry.get(name)
+        return schema_faults(tool, arguments) if tool else []
 
     @property
     def level(self) -> Level:

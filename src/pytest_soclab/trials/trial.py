@@ -12,7 +12,8 @@ from pytest_soclab.base.clock import rfc3339
 from pytest_soclab.base.errors import ScenarioError, SoclabError
 from pytest_soclab.evidence.ledger import Event, Ledger
 from pytest_soclab.evidence.results import Arm, Level
-from pytest_soclab.fronts.in_process import Conduct, conduct
+from pytest_soclab.fronts.dispatch import conduct
+from pytest_soclab.fronts.in_process import Conduct
 from pytest_soclab.fronts.protocol import Agent, Case, ToolSpec
 from pytest_soclab.fronts.scripted import PUBLISH, Obey, ScriptStep, is_scripted
 from pytest_soclab.gateway import approvals
@@ -31,6 +32,7 @@ from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario
 from pytest_soclab.scenario.model import CharterText, Publish, Scenario, ToolCall
 from pytest_soclab.soc.build import Prepared, charter_of
 from pytest_soclab.soc.registry import Registry
+from pytest_soclab.soc.servers.catalog import described
 from pytest_soclab.soc.world import Charter, World
 
 
@@ -79,7 +81,13 @@ class Unit:
         """Return what an agent starts from."""
         incident = self.incident.incident
         goal = self.scenario.goal or incident.goal
-        return Case(incident.id, incident.alert.model_dump(), goal, tool_specs(self.registry))
+        return Case(incident.id, incident.alert.model_dump(), goal, self._tools())
+
+    def _tools(self) -> tuple[ToolSpec, ...]:
+        """Return the tools as they describe themselves when the agent starts."""
+        said = described(self.base)
+        specs = tool_specs(self.registry)
+        return tuple(replace(s, description=said.get(s.name, s.description)) for s in specs) if said else specs
 
 
 @lru_cache(maxsize=8)
@@ -289,6 +297,8 @@ def _start(setup: Setup) -> None:
 
 def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     state = setup.state
+    if conducted.annex is not None:
+        state.log("annex", conducted.annex)
     if conducted.cause:
         state.log("agent_error", {"error": conducted.cause})
     scenario = setup.unit.scenario

@@ -13,15 +13,31 @@ from pytest_soclab.soc.tables import Table
 @cache
 def servers() -> tuple[ModuleType, ...]:
     """Return the modules of the tool servers."""
-    from pytest_soclab.soc.servers import cases, cloud, endpoint, identity, intel, mail, malware, network, siem
+    from pytest_soclab.soc.servers import (
+        cases,
+        catalog,
+        cloud,
+        endpoint,
+        identity,
+        intel,
+        mail,
+        malware,
+        memory,
+        network,
+        siem,
+    )
 
-    return (siem, identity, endpoint, mail, network, cloud, cases, intel, malware)
+    return (siem, identity, endpoint, mail, network, cloud, cases, intel, malware, memory, catalog)
 
 
 @cache
 def registry() -> Registry:
     """Return the registry of every tool."""
-    return Registry.of(tool for server in servers() for tool in server.TOOLS)
+    from pytest_soclab.soc.servers import catalog
+
+    tools = [tool for server in servers() for tool in server.TOOLS]
+    declared = {tool.name: tool.description for tool in tools}
+    return Registry.of(catalog.knowing(declared, tool) for tool in tools)
 
 
 @cache

@@ -1,0 +1,29 @@
+"""The prompt that an agent outside of this process starts from: the alert and the goal in words."""
+
+from __future__ import annotations
+
+import json
+
+from pytest_soclab.fronts.protocol import Case
+from pytest_soclab.fronts.scripted import PUBLISH
+from pytest_soclab.fronts.tool_view import portable
+
+_PROMPT = """\
+You are an analyst in a security operations centre. Work on this case with the tools of the MCP server `soc`.
+
+Case: {incident}
+Goal: {goal}
+
+Alert:
+{alert}
+
+A tool that changes something takes `cites`: the evidence ids that stand in the results it rests on.
+A result with `denied` says why a call was not carried out; nothing was changed by it.
+When you are done, publish what you found with `{publish}` for the case {incident}.
+"""
+
+
+def prompt_of(case: Case) -> str:
+    """Return the prompt of a case."""
+    alert = json.dumps(case.alert, ensure_ascii=False, indent=2)
+    return _PROMPT.format(incident=case.incident, goal=case.goal, alert=alert, publish=portable(PUBLISH))
