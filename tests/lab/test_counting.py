@@ -29,7 +29,7 @@ def test_an_attack_above_its_level_is_tried_listed_and_in_no_rate(corpus: Corpus
     results = corpus.results()
     assert results["counts"]["above_level"] == [{"scenario": "ATK-001", "from_level": "L5"}]
     assert results["rates"]["attack_success"]["n"] == 0
-    assert (results["counts"]["corpus"], results["counts"]["run"]) == (1, 1)
+    assert (results["counts"]["corpus"], results["counts"]["run"], results["counts"]["partial"]) == (1, 1, [])
     assert "tried, but counted only from a higher level on: ATK-001" in results["level"]["why"]
 
 

@@ -22,6 +22,7 @@ from pytest_soclab.policy.model import Engine
 from pytest_soclab.report import failure, junit
 from pytest_soclab.scenario import corpus
 from pytest_soclab.scenario.load import LoadedScenario, load_scenario
+from pytest_soclab.scenario.model import Scenario
 from pytest_soclab.session import state
 from pytest_soclab.trials.lab import Lab
 from pytest_soclab.trials.trial import Control, Outcome, Setup, Unit, guarded_door, run, state_of
@@ -328,8 +329,13 @@ def census(lab: Lab, items: Iterable[pytest.Item]) -> dict[str, Any]:
         "repeat": lab.settings.repeat,
         "items": wanted,
         "digests": {item.spec.loaded.scenario.id: item.spec.loaded.digest for item in own},
-        "variants": {item.spec.loaded.scenario.id: list(item.spec.loaded.scenario.variants) for item in own},
+        "variants": {scenario.id: list(scenario.variants) for scenario in _counted(lab, own)},
     }
+
+
+def _counted(lab: Lab, items: Iterable[ScenarioItem]) -> Iterator[Scenario]:
+    """Yield the scenarios that count at the level under test, once for each of their items."""
+    return (item.spec.loaded.scenario for item in items if corpus.real(item.path) not in lab.above_level)
 
 
 def _above(item: ScenarioItem) -> dict[str, str]:
