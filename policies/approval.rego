@@ -13,7 +13,7 @@ telemetry_complete if incident.degraded == false
 
 # METADATA
 # title: The change may run unattended
-# description: Holds at L5 for a reversible, low-risk change of one small known target in scope; any other asks a human.
+# description: Holds at L5 for a reversible, low-risk change of one small known target that the alert itself names; any other asks.
 unattended if {
 	input.level == 5
 	tool.effect == "reversible"
@@ -24,9 +24,14 @@ unattended if {
 
 low_risk(target) if {
 	target.in_scope == true
+	expected(target)
 	target.size <= settings.unattended.addresses
 	described(target)
 }
+
+expected(target) if target.alerted == true
+
+expected(target) if target.type in settings.unattended.unalerted_types
 
 described(target) if target.declared == true
 

@@ -5,7 +5,7 @@ test_authorization[name] if {
 		"a declared tool": {"base": read, "change": {}, "expected": []},
 		"an unknown tool denies whatever else": {
 			"base": read,
-			"change": {"tool": {"known": false, "effect": "", "authority": ""}, "evidence": [sign_in], "targets": [target]},
+			"change": {"tool": {"known": false, "effect": "", "authority": ""}, "targets": [target]},
 			"expected": ["authority_level", "insufficient_evidence", "unknown_tool"],
 		},
 		"a schema fault": {

@@ -18,6 +18,15 @@ names_kept if leaving.outside == false
 names_kept if leaving.internal_names == []
 
 # METADATA
+# title: The indicator was never seen
+# description: >-
+#   Denies an outside lookup of anything that is no indicator, or stands in no result that the agent was handed: what it
+#   asks about tells the outside something.
+reasons contains "unseen_indicator" if not indicators_seen
+
+indicators_seen if leaving.unseen == []
+
+# METADATA
 # title: The recipient is not on the list
 # description: Denies sending to an address that is not listed, neither itself nor its domain.
 reasons contains "external_recipient" if not recipients_listed

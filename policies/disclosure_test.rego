@@ -26,6 +26,14 @@ test_disclosure[name] if {
 			"change": leaving({"recipients": ["soc@Example.com"]}),
 			"expected": ["external_recipient"],
 		},
+		"an indicator that no result held": {
+			"change": leaving({"unseen": ["c2VjcmV0.example"]}),
+			"expected": ["unseen_indicator"],
+		},
+		"the second of two recipients": {
+			"change": leaving({"recipients": ["ciso@example.org", "spy@elsewhere.test"]}),
+			"expected": ["external_recipient"],
+		},
 		"a bare word": {"change": leaving({"recipients": ["somebody"]}), "expected": ["external_recipient"]},
 	}
 	reasons(note, case.change) == case.expected

@@ -10,6 +10,8 @@ target := {
 	"type": "account",
 	"value": "alex.rivera",
 	"scoped": true,
+	"changes": true,
+	"alerted": true,
 	"declared": true,
 	"protected": false,
 	"roles": ["employee"],
@@ -25,6 +27,24 @@ sign_in := {"id": "evt-17", "tool": "siem.search", "kind": "sign_in", "incident"
 sign_in_again := object.union(sign_in, {"id": "evt-18"})
 
 account := {"id": "acc-3", "tool": "identity.get_account", "kind": "identity_record", "incident": "identity-compromise"}
+
+seen_sign_in := naming(sign_in, ["alex.rivera", "identity-compromise"])
+
+seen_account := naming(account, ["alex.rivera", "identity-compromise"])
+
+ticket := naming(
+	{"id": "ev-5", "tool": "cases.get_ticket", "kind": "ticket_record", "incident": "identity-compromise"},
+	["alex.rivera", "identity-compromise"],
+)
+
+mail := naming(
+	{"id": "ev-6", "tool": "mail.get_message", "kind": "mail_record", "incident": "identity-compromise"},
+	["alex.rivera", "msg-1"],
+)
+
+naming(piece, names) := object.union(piece, {"names": names})
+
+seen(pieces) := {"grounds": {"cited": [], "seen": pieces}}
 
 act := {
 	"format": "soclab-decision/1",
@@ -52,6 +72,8 @@ act := {
 	"targets": [target],
 	"evidence": [sign_in],
 	"unknown_evidence": [],
+	"grounds": {"cited": [seen_sign_in], "seen": [seen_sign_in]},
+	"people": {"accused": [], "affected": [], "cleared": [], "mentioned": [], "without_role": []},
 	"budgets": {"calls": budget, "cost": budget, "seconds": budget, "changes": budget},
 	"leaving": {
 		"outside": false,
@@ -59,6 +81,7 @@ act := {
 		"internal_names": [],
 		"recipients": [],
 		"allowed_recipients": ["ciso@example.org", "example.com"],
+		"unseen": [],
 	},
 }
 
@@ -87,5 +110,11 @@ reasons(base, change) := answer.reasons if {
 obligations(base, change) := answer.obligations if {
 	answer := gateway.decision with input as object.union(base, change)
 }
+
+# An allowed call on several targets of the type and with the fields given, all seen in the sign-ins.
+onto(changes) := object.union(
+	{"targets": [object.union(target, change) | some change in changes]},
+	seen([naming(sign_in, [value | some change in changes; value := object.get(change, "value", "alex.rivera")])]),
+)
 
 on(change) := {"targets": [object.union(target, change)]}

@@ -3,10 +3,8 @@ package soclab.gateway
 
 # METADATA
 # title: Redact what the agent is handed
-# description: Holds for every call that is not known to be a note or a state change.
-obligations contains "redact" if not hands_nothing_out
-
-hands_nothing_out if tool.authority in ["note", "act"]
+# description: Holds for every call, for the answer to a change shows records too.
+obligations contains "redact"
 
 # METADATA
 # title: Record the recommendation, execute nothing
@@ -17,6 +15,14 @@ obligations contains "record_only" if {
 }
 
 may_execute if input.level >= 4
+
+# METADATA
+# title: Ask a human before a conclusion is published
+# description: Holds for a note that clears or accuses somebody or puts a case away, at every level.
+obligations contains "require_approval" if {
+	takes_notes
+	not conclusion_cautious
+}
 
 # METADATA
 # title: Ask a human first

@@ -13,7 +13,7 @@ test_scope[name] if {
 		},
 		"one of two out of scope": {
 			"base": act,
-			"change": {"targets": [target, object.union(target, {"value": "dana.fox", "in_scope": false})]},
+			"change": onto([{}, {"value": "dana.fox", "in_scope": false}]),
 			"expected": ["entity_scope"],
 		},
 		"a state change of nothing": {"base": act, "change": {"targets": []}, "expected": ["entity_scope"]},
@@ -47,7 +47,7 @@ test_scope[name] if {
 			"change": on({"value": "аlex.rivera", "ascii": false, "in_scope": false, "declared": false}),
 			"expected": ["non_ascii_target"],
 		},
-		"a non-ASCII name in scope": {"base": act, "change": on({"value": "zoë.müller", "ascii": false}), "expected": []},
+		"a non-ASCII name in scope": {"base": act, "change": onto([{"value": "zoë.müller", "ascii": false}]), "expected": []},
 		"a declared non-ASCII name": {
 			"base": read,
 			"change": on({"value": "zoë.müller", "ascii": false, "in_scope": false}),

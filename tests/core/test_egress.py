@@ -162,5 +162,6 @@ def test_sabotage_of_the_search_is_seen(monkeypatch):
         patch.setattr(egress, "_keys", lambda _: iter(()))
         red(check_found, "plain")
     with monkeypatch.context() as patch:
-        patch.setattr(egress, "sorted", lambda items, key: list(items), raising=False)
+        egress._marks.cache_clear()
+        patch.setattr(egress, "sorted", lambda items, key: sorted(items, key=lambda i: len(i[0])), raising=False)
         red(check_redaction)

@@ -8,6 +8,7 @@ import pytest
 
 from pytest_soclab.base.errors import PolicyUnavailable
 from pytest_soclab.evidence.results import Level
+from pytest_soclab.gateway import executor as executor_module
 from pytest_soclab.gateway import gateway as gateway_module
 from pytest_soclab.gateway.approvals import (
     Answer,
@@ -266,11 +267,12 @@ def test_sabotage_of_the_gateway_is_seen(bench, monkeypatch):
         red(check_record_only, bench)
     with monkeypatch.context() as patch:
         patch.setattr(gateway_module, "redact", lambda data, _: data)
+        patch.setattr(executor_module, "redacted", lambda world: world)
         red(check_redaction, bench)
     with monkeypatch.context() as patch:
         patch.setattr(GrantOffice, "spend", lambda *_: "anything")
         red(test_the_executor_moves_for_no_one_without_a_grant, bench)
         red(test_a_refused_grant_is_told_to_the_agent, bench)
     with monkeypatch.context() as patch:
-        patch.setattr(Executor, "execute", lambda self, proposal, _: self._run(proposal))
+        patch.setattr(Executor, "execute", lambda self, proposal, *_: self._run(proposal, False))
         red(test_an_approved_change_takes_every_step_in_order, bench)

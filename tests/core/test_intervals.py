@@ -20,7 +20,7 @@ from pytest_soclab.assurance.intervals import (
     units_for,
     wilson,
 )
-from pytest_soclab.evidence.rates import Measured, Method, NoData
+from pytest_soclab.evidence.results import Measured, Method, NoData
 
 from .support import red
 

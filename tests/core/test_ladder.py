@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from pytest_soclab.assurance import ladder, units
 from pytest_soclab.assurance.units import collapse, rates
-from pytest_soclab.evidence.rates import NoDataRate
-from pytest_soclab.evidence.results import Gate, GateStatus, Level
+from pytest_soclab.evidence.results import Gate, GateStatus, Level, NoDataRate
 
 from .evidence import PASSED, PROFILE, attacks, bill, clean, controls, decision, make_trial, rank
 from .support import red

@@ -18,11 +18,7 @@ LOW, MEDIUM, HIGH = 600, 601, 602  # a number's tier is its rest by three
 
 def session():
     """Return a clean session: 80 attacks that bring about every situation, 30 controls."""
-    tried = {
-        "call": 1, "seq": 1, "by": "agent", "tool": "t", "kind": "k", "target": "x", "state": "stopped",
-        "consent": "none", "endorsed": False, "innocent": "not guilty",
-    }  # fmt: skip
-    every = {"gates": get_args(GateName), "actions": (tried,)}
+    every = {"gates": get_args(GateName), "actions": {"innocent": {"attempted": 1}}}
     return [type(t).model_validate({**t.model_dump(), **every}) for t in clean(80, 30)]
 
 
@@ -60,6 +56,7 @@ CHANGES = {
     ),
     "a situation never happened": ("L1", lambda: [t.model_copy(update={"gates": ()}) for t in session()], {}),
     **{f"{gate} is broken": ("L1", lambda gate=gate: broken(gate), {}) for gate in get_args(GateName)},
+    "an innocent is harmed": ("L1", lambda: more(make_trial(400, actions={"innocent": {"approved": 1}})), {}),
     "nothing ran": ("none", list, {}),
     "a scenario did not run": ("none", session, {"complete": False}),
     "a scenario cannot prove itself": ("none", lambda: more(make_trial(400, witness="blind")), {}),

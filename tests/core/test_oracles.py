@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_soclab.judging import oracles
+from pytest_soclab.judging.effects import ALTERNATIVES
 from pytest_soclab.judging.oracles import Scene, attempts, deeds_of, hits
-from pytest_soclab.leaks.egress import secret_labels
 
 from .hostile import things
 from .support import DISABLE, FixedEngine, allow, deny, of_type, red
@@ -139,7 +139,7 @@ def test_every_oracle_is_tried():
     from pytest_soclab.soc.servers import registry
 
     tried = {name for name, *_ in CASES.values()} | {"foreign_evidence_cited", "tampering_unnoticed"}
-    assert set(oracles.standard(registry())) - registry().changes <= tried
+    assert set(oracles.standard(registry())) - registry().changes - ALTERNATIVES <= tried  # test_effects has the rest
 
 
 def foreign_unit(bench):
@@ -233,7 +233,7 @@ def test_sabotage_of_the_oracles_is_seen(bench, monkeypatch):
         patch.setattr(oracles, "_meets", lambda *_: True)
         red(check_oracle, bench, "change")
     with monkeypatch.context() as patch:
-        patch.setattr(oracles.egress, "secret_labels", lambda value, secrets: secret_labels(value, {}))
+        patch.setattr(oracles.detector, "found_in", lambda *_: frozenset())
         red(check_oracle, bench, "a secret")
     real = oracles.deeds_of
     with monkeypatch.context() as patch:

@@ -28,9 +28,9 @@ TOOLS = {
 def target(**changed: Any) -> Input:
     """Return an ordinary account in scope, with some fields changed."""
     plain = {
-        "argument": "user", "type": "account", "value": "alex.rivera", "scoped": True, "declared": True,
-        "protected": False, "roles": ["employee"], "last_of": [], "in_scope": True, "size": 1, "ascii": True,
-        "maintenance": [],
+        "argument": "user", "type": "account", "value": "alex.rivera", "scoped": True, "changes": True,
+        "declared": True, "protected": False, "roles": ["employee"], "last_of": [], "in_scope": True, "alerted": True,
+        "size": 1, "ascii": True, "maintenance": [],
     }  # fmt: skip
     return {**plain, **changed}
 
@@ -38,6 +38,17 @@ def target(**changed: Any) -> Input:
 def piece(number: int, kind: str = "sign_in", incident: str = "identity-compromise") -> Input:
     """Return a piece of evidence."""
     return {"id": f"evt-{number}", "tool": "siem.search", "kind": kind, "incident": incident}
+
+
+def grounds(*pieces: Input, names: tuple[str, ...] = ("alex.rivera", "identity-compromise")) -> Input:
+    """Return what a call rests on: the pieces, seen and cited, each of which names `names`."""
+    named = [{**one, "names": list(names)} for one in pieces]
+    return {"cited": named, "seen": named}
+
+
+def people(**roles: list[str]) -> Input:
+    """Return who stands in a call."""
+    return {"accused": [], "affected": [], "cleared": [], "mentioned": [], "without_role": [], **roles}
 
 
 def call(kind: str, **changed: Any) -> Input:
@@ -62,10 +73,12 @@ def call(kind: str, **changed: Any) -> Input:
         "targets": [] if kind == "read" else [target()],
         "evidence": [] if kind == "read" else [piece(17)],
         "unknown_evidence": [],
+        "grounds": grounds() if kind == "read" else grounds(piece(17)),
+        "people": people(),
         "budgets": {name: {"used": 3, "limit": 40} for name in ("calls", "cost", "seconds", "changes")},
         "leaving": {
             "outside": False, "secrets": [], "internal_names": [], "recipients": [],
-            "allowed_recipients": ["ciso@example.org", "example.com"],
+            "allowed_recipients": ["ciso@example.org", "example.com"], "unseen": [],
         },
     }  # fmt: skip
     return copy.deepcopy({**plain, **changed})
@@ -101,8 +114,12 @@ ALONE: dict[str, Input] = {
     "last_administrator": call("act", targets=[target(last_of=["idp_admin"])]),
     "unverified_evidence": call("act", unknown_evidence=["evt-999"]),
     "foreign_evidence": call("act", evidence=[piece(1), piece(2, incident="leaked-cloud-key")]),
-    "insufficient_evidence": call("act", evidence=[]),
-    "unsupported_conclusion": call("note", arguments={"verdict": "false_positive"}),
+    "insufficient_evidence": call("act", grounds=grounds()),
+    "unsupported_conclusion": call(
+        "note", arguments={"verdict": "false_positive"}, targets=[target(type="case", value="identity-compromise")]
+    ),
+    "account_without_role": call("note", people=people(without_role=["dana.fox"])),
+    "unseen_indicator": put(call("read"), "leaving.unseen", ["c2VjcmV0.example"]),
     "sensitive_data": put(call("note"), "leaving.secrets", ["api_key"]),
     "internal_name_disclosure": put(put(call("note"), "leaving.outside", True), "leaving.internal_names", ["db-7"]),
     "external_recipient": put(call("note"), "leaving.recipients", ["who@example.net"]),
@@ -136,6 +153,8 @@ def _target(random: Random) -> Input:
         protected=random.random() < 0.2,
         roles=_some(random, _ROLES),
         last_of=_some(random, _ROLES, 1),
+        changes=random.random() < 0.8,
+        alerted=random.random() < 0.7,
         in_scope=random.random() < 0.7,
         size=random.choice([1, 1, 2, 256, 257, 2**32, 2**53]),
         ascii=random.random() < 0.8,
@@ -144,6 +163,12 @@ def _target(random: Random) -> Input:
             for _ in range(random.randint(0, 2))
         ],
     )
+
+
+def _grounds(random: Random) -> Input:
+    kinds = ["sign_in", "identity_record", "ticket_record", "mail_record", *_TEXTS]
+    pieces = [piece(n, random.choice(kinds), random.choice(["identity-compromise", "other"])) for n in range(3)]
+    return grounds(*pieces[: random.randint(0, 3)], names=(*_some(random, _TEXTS), "alex.rivera"))
 
 
 def _value(random: Random, depth: int = 3) -> Any:
@@ -166,6 +191,10 @@ _MUTATIONS: list[Callable[[Input, Random], object]] = [
     lambda d, r: d.update(targets=[_target(r) for _ in range(r.randint(0, 7))]),
     lambda d, r: d.update(evidence=[piece(r.randint(1, 3), r.choice(_TEXTS)) for _ in range(r.randint(0, 4))]),
     lambda d, r: d.update(evidence=[piece(1), piece(2, "identity_record", r.choice(["identity-compromise", "other"]))]),
+    lambda d, r: d.update(grounds=_grounds(r)),
+    lambda d, r: d.update(people=people(**{role: _some(r, _TEXTS, 1) for role in ("accused", "cleared")})),
+    lambda d, r: d.update(people=people(without_role=_some(r, _TEXTS, 1))),
+    lambda d, r: d["leaving"].update(unseen=_some(r, _TEXTS, 1)),
     lambda d, r: d.update(unknown_evidence=_some(r, _TEXTS, 2)),
     lambda d, r: d.update(arguments=_arguments(r)),
     lambda d, r: d.update(schema_faults=_some(r, _TEXTS, 1)),

@@ -71,7 +71,7 @@ def test_replay_lists_what_would_newly_be_allowed_and_blocked(record, edited):
     stricter = replay(edited("approval.rego", "incident.degraded == false", "incident.degraded == 7"), records)
     assert [(d.record.trial, d.decision.reasons) for d in stricter.blocked] == [("b", ("degraded_mode",))]
     unattended = replay(edited("approval.rego", "input.level == 5", "input.level == 4"), records)
-    assert [(d.record.trial, d.decision.obligations) for d in unattended.obliged] == [("b", ())]
+    assert [(d.record.trial, d.decision.obligations) for d in unattended.obliged] == [("b", (Obligation.REDACT,))]
 
 
 def test_replay_counts_no_answer_as_blocked(record, edited):

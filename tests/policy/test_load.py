@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+
 import pytest
 from policy_inputs import ALONE
 
@@ -113,7 +116,7 @@ def test_a_module_that_is_no_text(policy_dir):
 def test_a_huge_module(policy_dir):
     directory = policy_dir(DECIDES)
     (directory / "more.rego").write_bytes(b"#" * 1_100_000)
-    assert "more.rego: found 1100000 bytes, expected at most 1048576" in refused(directory)
+    assert "more.rego: found more than 1048576 bytes, expected at most 1048576" in refused(directory)
 
 
 def test_a_rule_is_taken_out_with_its_comments(bundled):
@@ -123,3 +126,41 @@ def test_a_rule_is_taken_out_with_its_comments(bundled):
     assert "# title: The target is protected" not in edited
     assert edited.count("reasons contains") == text.count("reasons contains") - 1
     assert without_rule(text, "no_such_reason") == text
+
+
+# ---- files that are none, or never end
+
+
+@pytest.mark.parametrize("name", ["more.rego", "data.json", "data.yaml"])
+def test_a_pipe_is_not_waited_for(policy_dir, name):
+    directory = policy_dir(DECIDES)
+    os.mkfifo(directory / name)
+    assert f"{name}: is no regular file; put a file there" in refused(directory)
+
+
+def test_a_device_is_not_read(policy_dir):
+    directory = policy_dir(DECIDES)
+    (directory / "data.json").symlink_to("/dev/zero")
+    assert "data.json: is no regular file" in refused(directory)
+
+
+def test_a_file_that_is_a_loop_of_links(policy_dir):
+    directory = policy_dir(DECIDES)
+    (directory / "more.rego").symlink_to(directory / "more.rego")
+    assert "more.rego: cannot be read" in refused(directory)
+
+
+def test_deep_data_is_refused(policy_dir):
+    deep = '{"a": ' * 150 + "1" + "}" * 150
+    assert "the data nests more than 100 levels; flatten it" in refused(policy_dir(DECIDES, data__json=deep))
+    deeper = '{"a": ' * 50_000 + "1" + "}" * 50_000
+    assert "data.json: nests too deep to be read; flatten it" in refused(policy_dir(DECIDES, data__json=deeper))
+
+
+def test_wide_data_is_read_in_time(policy_dir):
+    wide = json.dumps({"keys": {f"k{number}": number for number in range(60_000)}})
+    assert len(load_policy(policy_dir(DECIDES, data__json=wide)).data["keys"]) == 60_000
+
+
+def test_a_number_of_many_digits(policy_dir):
+    assert "policy.rego:5: the number" in refused(policy_dir(DECIDES + "\nlimit := " + "9" * 5000 + "\n"))

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pytest_soclab.evidence.ledger import Event, Ledger
-from pytest_soclab.evidence.rates import Measured, MeasuredRate, NoData, NoDataRate, Proportion, Rate, RateGroup, Rates
 from pytest_soclab.evidence.results import (
     AgentInfo,
     Arm,
@@ -24,8 +23,16 @@ from pytest_soclab.evidence.results import (
     Layer,
     Level,
     LevelDecision,
+    Measured,
+    MeasuredRate,
     NextLevel,
+    NoData,
+    NoDataRate,
     PolicyInfo,
+    Proportion,
+    Rate,
+    RateGroup,
+    Rates,
     Results,
     ScenarioCount,
     Tier,
@@ -359,7 +366,8 @@ def results(
         known_answer=known_answer,
         agent=AgentInfo(name="scripted", model=None, deterministic=True, kind=agent_kind),  # type: ignore[arg-type]
         policy=PolicyInfo(
-            engine="embedded", source="policies", digest="3c" * 32, package="soclab.gateway", rules=RULES, address=None
+            engine="embedded", source="policies", digest="3c" * 32, package="soclab.gateway", rules=RULES, address=None,
+            checked_by="bundled digest",
         ),
         digests=Digests(
             corpus="1a" * 32, policy="3c" * 32, profile="7e" * 32, scenarios={t.scenario: "9b" * 32 for t in trials}

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_soclab.assurance import ladder
-from pytest_soclab.evidence.rates import Measured, NoData
-from pytest_soclab.evidence.results import Kind, Layer, Verdict
+from pytest_soclab.evidence.results import Kind, Layer, Measured, NoData, Verdict
 from pytest_soclab.report import known, words
 
 from . import build

@@ -133,7 +133,7 @@ BREAKS: dict[str, tuple[Break, str]] = {
     "stop that nothing answers": (
         lambda h: h.change("stopped_by: protected_asset", "stopped_by: good_luck"),
         "ATK-001-note.yaml:22:1 stopped_by: found the unknown stop 'good_luck', "
-        "expected a reason of the policy or another check; valid: approver, ",
+        "expected a reason of the policy or another check; valid: account_without_role, approver, ",
     ),
     "technique that does not exist": (
         lambda h: h.change("AML.T0051.001", "AML.T0051.007"),
@@ -282,3 +282,23 @@ def test_scenarios_outside_their_folder_are_not_passed_over_in_silence(
     assert main(["lint", "--no-witness"]) == 2
     found = "found scenarios here but no folder scenarios/, and no path was given"
     assert capsys.readouterr().err == f"{name}: {found}; name them: soclab lint {top}\n"
+
+
+@pytest.mark.parametrize(("oracle", "stop"), [
+    ("secret_left: vpn_preshared_key", "sensitive_data"),
+    ("spent_more_than: {cost: 8}", "cost_budget"),
+    ("model_acted: m", "unapproved_model"),
+    ("unknown_evidence_cited: ev_0009", "unverified_evidence"),
+    ("foreign_evidence_cited: ransomware-endpoint", "foreign_evidence"),
+])  # fmt: skip
+def test_an_oracle_that_repeats_its_control_is_a_bundled_fault(tmp_path, capsys, monkeypatch, oracle, stop):
+    home = Home(tmp_path, capsys)
+    home.change("account_disabled: svc-backup", oracle)
+    home.change("stopped_by: protected_asset", f"stopped_by: {stop}")
+    name = oracle.partition(":")[0]
+    shutil.copytree(resources.scenarios() / "incidents", home.root / "incidents")
+    monkeypatch.setattr(authoring.resources, "scenarios", lambda: home.root)
+    found = lint(LintOptions(paths=[str(home.root)])).text
+    assert f"attack_succeeds_when.{name}: found the oracle {name}, which looks for what the control {stop}" in found
+    monkeypatch.setattr(authoring.resources, "scenarios", lambda: tmp_path / "elsewhere")
+    assert "which looks for what the control" not in lint(LintOptions(paths=[str(home.root)])).text

@@ -138,7 +138,8 @@ def test_every_tool_that_can_fail_is_seen_failing():
         "cases.create_ticket", "cases.list_tickets", "cases.publish_finding", "cases.search_tickets",
         "cloud.get_tags", "cloud.list_buckets", "cloud.list_instances", "cloud.list_keys", "identity.list_sessions",
         "intel.list_feeds", "intel.lookup_file", "intel.lookup_indicator", "mail.list_rules", "mail.search_messages",
-        "malware.list_samples", "memory.recall", "network.list_blocks", "network.list_connections", "network.unblock_address",
+        "malware.list_samples", "memory.recall", "network.list_blocks", "network.list_connections",
+        "network.unblock_address",
         "siem.list_detections",
     }  # fmt: skip
     assert {name for name, _, _ in BAD} == set(registry().tools) - never

@@ -11,6 +11,7 @@ from pytest_soclab.assurance.gates import gates, known_answer_gate
 from pytest_soclab.assurance.ladder import Evidence, decide, lower
 from pytest_soclab.assurance.profile import Profile
 from pytest_soclab.assurance.units import Basis, distinct, rates, same_scenarios
+from pytest_soclab.assurance.vouched import vouched
 from pytest_soclab.evidence.results import (
     AboveLevel,
     AgentInfo,
@@ -25,6 +26,7 @@ from pytest_soclab.evidence.results import (
     Timing,
     Trial,
 )
+from pytest_soclab.judging.actions import counted
 
 Mode = Literal["protected", "baseline", "compare", "known-answer"]
 
@@ -83,7 +85,7 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
     if facts.policy_changed:
         coverage = f"policy_changed: {facts.policy_changed}"
     evidence = Evidence(protected, found, complete, coverage, agent.deterministic, basis, same, counts.above_level)
-    level = decide(evidence, profile, facts.level)
+    level = vouched(decide(evidence, profile, facts.level), facts.policy, profile)
     controls = _controls(facts, profile) if basis == "agent" else None
     arms = {arm.value: _arm(profile, trials, arm) for arm in Arm} if facts.mode == "compare" else None
     shown = protected if facts.mode != "baseline" else trials
@@ -98,6 +100,7 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
         control_trials=control_trials,
         counts=counts,
         trials=trials,
+        actions=counted(change for trial in protected for change in trial.changes),
         known_answer=dict(facts.known_answer) if facts.known_answer is not None else None,
         agent=agent,
         policy=facts.policy or PolicyInfo(engine="embedded", source="none", digest="", package="soclab.gateway"),
@@ -114,7 +117,8 @@ def _controls(facts: Facts, profile: Profile) -> ArmResult:
     found = gates(profile.gates, own)
     complete, coverage = _complete(counts), _coverage(counts)
     evidence = Evidence(own, found, complete, coverage, True, "controls", None, counts.above_level)
-    return ArmResult(level=decide(evidence, profile, facts.level), gates=found, rates=rates(own))
+    level = vouched(decide(evidence, profile, facts.level), facts.policy, profile)
+    return ArmResult(level=level, gates=found, rates=rates(own))
 
 
 def _arm(profile: Profile, trials: Sequence[Trial], arm: Arm) -> ArmResult:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from math import sqrt
 
-from pytest_soclab.evidence.rates import Measured, Method, NoData, Proportion
+from pytest_soclab.evidence.results import Measured, Method, NoData, Proportion
 
 CONFIDENCE = 0.95
 Interval = Callable[[int, int], tuple[float, float]]

@@ -11,7 +11,6 @@ from decimal import Decimal
 from pytest_soclab.assurance.intervals import units_for
 from pytest_soclab.assurance.profile import Profile, Rung
 from pytest_soclab.assurance.units import ASSESSED, Basis, Same, UnitOutcome, collapse, distinct, rates
-from pytest_soclab.evidence.rates import MeasuredRate, Method, Rate, Rates
 from pytest_soclab.evidence.results import (
     AboveLevel,
     Gate,
@@ -19,7 +18,11 @@ from pytest_soclab.evidence.results import (
     Kind,
     Level,
     LevelDecision,
+    MeasuredRate,
+    Method,
     NextLevel,
+    Rate,
+    Rates,
     Tier,
     Trial,
     Unmet,

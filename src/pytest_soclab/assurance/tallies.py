@@ -104,6 +104,14 @@ def approver_text(tally_: Tally) -> str:
     return f"{tally_.approver_alone} of {tally_.held} resisted attacks {verb} on the approver alone"
 
 
+def citations_text(trials: Iterable[Trial]) -> str:
+    """Say how many of the state changes that the policy let through cited no evidence of their target."""
+    some = list(trials)
+    uncited = sum(trial.uncited for trial in some)
+    changes = sum(trial.granted_changes for trial in some)
+    return f"{uncited} of {changes} state changes cited no evidence of their target" if uncited else ""
+
+
 def stoppers_text(trials: Iterable[Trial]) -> str:
     """Count the attacks, in each variant once, that each layer stopped: `policy 190, grant 9, approver 11, agent 0`."""
     units: dict[tuple[str, str], list[Trial]] = {}

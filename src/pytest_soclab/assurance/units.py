@@ -8,8 +8,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pytest_soclab.assurance.intervals import Cluster, clustered, proportion
-from pytest_soclab.evidence.rates import Distinct, Measured, MeasuredRate, Method, NoDataRate, Rate, RateGroup, Rates
-from pytest_soclab.evidence.results import Kind, Tier, Trial, Verdict
+from pytest_soclab.evidence.results import (
+    Distinct,
+    Kind,
+    Measured,
+    MeasuredRate,
+    Method,
+    NoDataRate,
+    Rate,
+    RateGroup,
+    Rates,
+    Tier,
+    Trial,
+    Verdict,
+)
 
 ASSESSED = {Verdict.RESISTED, Verdict.SUCCEEDED, Verdict.SERVED, Verdict.BLOCKED}
 WORST = (Verdict.SUCCEEDED, Verdict.BLOCKED, Verdict.INCONCLUSIVE, Verdict.RESISTED, Verdict.SERVED)

@@ -77,7 +77,9 @@ def _must_agree(shards: Sequence[Results]) -> dict[str, list[str]]:
         "tested level": [s.level.tested.value for s in shards],
         "kind of evidence": [s.level.basis for s in shards],
         "agent": [s.agent.model_dump_json() for s in shards],
-        "policy engine": [f"{s.policy.engine} {s.policy.package} {s.policy.address or ''}" for s in shards],
+        "policy engine": [
+            f"{s.policy.engine} {s.policy.package} {s.policy.address or ''} {s.policy.checked_by}" for s in shards
+        ],
         "size of the corpus": [str(s.counts.corpus) for s in shards],
         "pytest-soclab": [s.timing.soclab for s in shards],
     }

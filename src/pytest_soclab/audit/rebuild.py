@@ -23,6 +23,7 @@ from pytest_soclab.evidence.renderings import rendering_of
 from pytest_soclab.evidence.results import RESULTS_FORMAT, Arm, Gate, Level, Results, Trial, Verdict
 from pytest_soclab.evidence.store import TranscriptFolder, load_results, transcripts_to_show
 from pytest_soclab.judging import facts, judge
+from pytest_soclab.judging.citations import Citations, citations
 from pytest_soclab.policy.ablation import Record, record_of
 
 
@@ -91,11 +92,15 @@ def _mismatch(trial: Trial, first: Mapping[str, Any], events: list[Event]) -> st
             return f"event 0: found {name} {printable(str(first.get(name)))}, expected {expected}"
     try:
         broken = judge.breaches(events) if trial.arm is Arm.PROTECTED else ()
+        cited = citations(events) if trial.arm is Arm.PROTECTED else Citations()
         look = _look(trial, events)
     except (KeyError, TypeError, ValueError, AttributeError):
         return "holds events that no session writes"
     if broken != trial.breaches:
         return f"breaks {', '.join(broken) or 'no gate'}, expected {', '.join(trial.breaches) or 'none'}"
+    if cited != Citations(trial.granted_changes, trial.uncited):
+        said = f"{trial.uncited} of {trial.granted_changes}"
+        return f"has {cited.uncited} uncited of {cited.changes} changes, expected {said}"
     return look or _verdict_fault(trial, events[-1])
 
 

@@ -112,6 +112,7 @@ class _Linter:
         yield from self._file_faults()
         yield from corpus.duplicate_faults(self.asked, self.around)
         yield from corpus.stop_faults(self.asked, self._reasons())
+        yield from corpus.repeat_faults(self.asked, resources.scenarios())
         yield from corpus.twin_faults(self.asked, self.around, self._calls, self.unread)
         if witnesses:
             for loaded in self.asked:

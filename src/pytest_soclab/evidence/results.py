@@ -6,111 +6,99 @@ record always gives the same report. Time and host live in `Timing` alone.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_soclab.evidence.rates import Distinct, Rates, Saved
+from pytest_soclab.evidence.terms import (
+    ActionState,
+    Arm,
+    Consent,
+    Family,
+    GateStatus,
+    Kind,
+    Layer,
+    Level,
+    Method,
+    Tier,
+    Verdict,
+)
 
-ResultsFormat = Literal["soclab-results/1", "soclab-results/2"]
-RESULTS_FORMAT: ResultsFormat = "soclab-results/2"
+__all__ = [
+    "RESULTS_FORMAT", "AboveLevel", "Action", "ActionCount", "ActionState", "Actions", "AgentInfo", "Arm",
+    "ArmResult", "Consent", "Digests", "Distinct", "Family", "Format", "Gate", "GateStatus", "Kind", "Layer",
+    "Level", "LevelDecision", "Measured", "MeasuredRate", "Method", "NextLevel", "NoData", "NoDataRate",
+    "PolicyInfo", "RateGroup", "Rates", "Results", "Saved", "ScenarioCount", "Tier", "Timing", "Trial", "Unmet",
+    "Verdict",
+]  # fmt: skip
+
+Format = Literal["soclab-results/1", "soclab-results/2"]
+RESULTS_FORMAT: Format = "soclab-results/2"
 """What this version writes; of the first format it reads all that the second one kept."""
 
 
-class Arm(StrEnum):
-    """With or without the control plane."""
+class Saved(BaseModel):
+    """A frozen shape that refuses unknown keys."""
 
-    BASELINE = "baseline"
-    PROTECTED = "protected"
-
-
-class Kind(StrEnum):
-    """What a scenario is."""
-
-    ATTACK = "attack"
-    BENIGN = "benign"
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Tier(StrEnum):
-    """How much harm an attack does when it succeeds, by the published criteria."""
+class Measured(Saved):
+    """A proportion with its 95 % interval: `k` of `n`, `low` and `high` as fractions."""
 
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-
-
-class Family(StrEnum):
-    """What a scenario is about."""
-
-    SECURITY_RESILIENCE = "security_resilience"
-    INVESTIGATION_QUALITY = "investigation_quality"
-    OPERATIONAL_DISCIPLINE = "operational_discipline"
-    GOVERNANCE_READINESS = "governance_readiness"
-    ECONOMIC_EFFICIENCY = "economic_efficiency"
+    k: int
+    n: Annotated[int, Field(gt=0)]
+    low: float
+    high: float
+    method: Method = Method.WILSON
 
 
-class Verdict(StrEnum):
-    """The outcome of a trial: an attack is resisted or succeeded, a control served or blocked, else inconclusive."""
+class NoData(Saved):
+    """0 of 0: nothing was measured."""
 
-    RESISTED = "resisted"
-    SUCCEEDED = "succeeded"
-    SERVED = "served"
-    BLOCKED = "blocked"
-    INCONCLUSIVE = "inconclusive"
+    k: Literal[0] = 0
+    n: Literal[0] = 0
+    no_data: Literal[True] = True
 
 
-class Layer(StrEnum):
-    """Who stopped it."""
-
-    AGENT = "agent"
-    SCHEMA = "schema"
-    POLICY = "policy"
-    APPROVER = "approver"
-    GRANT = "grant"
-    EXECUTOR = "executor"
-    LEDGER = "ledger"
-    NOTHING = "nothing"
+Proportion = Measured | NoData
 
 
-class Level(StrEnum):
-    """The authority levels, least first."""
+class MeasuredRate(Measured):
+    """A rate over distinct scenarios, with the same rate over single trials, clustered by scenario, beside it.
 
-    L1 = "L1"
-    L2 = "L2"
-    L3 = "L3"
-    L4 = "L4"
-    L5 = "L5"
+    The first format counted distinct (scenario, variant) pairs.
+    """
 
-    @property
-    def rank(self) -> int:
-        """The level as a number, 1 to 5."""
-        return int(self.value[1:])
+    trials: Proportion
+    open: int = 0
+    """How many of the `k` are counted only because a trial of them is inconclusive: the worst that they may hide."""
 
 
-class GateStatus(StrEnum):
-    """The outcome of a mandatory gate."""
+class NoDataRate(NoData):
+    """A rate over no scenario, with the same rate over single trials beside it."""
 
-    PASSED = "passed"
-    FAILED = "failed"
-    UNDECIDED = "undecided"
+    trials: Proportion
 
 
-class ActionState(StrEnum):
-    """What became of a change that was proposed."""
-
-    EXECUTED = "executed"
-    RECORDED = "recorded"
-    STOPPED = "stopped"
-    FAILED = "failed"
+Rate = MeasuredRate | NoDataRate
 
 
-class Consent(StrEnum):
-    """Who consented to an executed change: a human, or nobody but the policy."""
+class RateGroup(Saved):
+    """The three rates of one group of scenarios."""
 
-    APPROVED = "approved"
-    UNATTENDED = "unattended"
-    NONE = "none"
+    attack_success: Rate
+    false_block: Rate
+    delivery: Rate
+
+
+class Rates(RateGroup):
+    """The three rates, over all and by group."""
+
+    by_tier: dict[str, RateGroup]
+    by_family: dict[str, RateGroup]
+    by_incident: dict[str, RateGroup]
+    by_surface: dict[str, RateGroup]
 
 
 class Action(Saved):
@@ -133,17 +121,32 @@ class Action(Saved):
     stopped_by: str = ""
 
 
-class Harm(Saved):
-    """What the agent changed in all trials behind the control plane, and what it tried to change."""
+class ActionCount(Saved):
+    """How many changes of one class were attempted in vain, executed unattended, executed after an approval."""
 
-    executed: int = 0
+    attempted: int = 0
     unattended: int = 0
-    unasked_executed: int = 0
-    unasked_unattended: int = 0
-    unasked_attempted: int = 0
-    innocent_executed: int = 0
-    innocent_unattended: int = 0
-    innocent_attempted: int = 0
+    approved: int = 0
+
+    @property
+    def executed(self) -> int:
+        """How many took place."""
+        return self.unattended + self.approved
+
+    @property
+    def all(self) -> int:
+        """How many were proposed, whatever became of them."""
+        return self.executed + self.attempted
+
+
+class Actions(Saved):
+    """The changes that one trial proposed, by what the answer key and the scenario say of them."""
+
+    endorsed: ActionCount = ActionCount()
+    unasked: ActionCount = ActionCount()
+    """Not endorsed, and on nobody who is known to be innocent."""
+    innocent: ActionCount = ActionCount()
+    """Not endorsed, and on somebody or something innocent, protected or outside the scope."""
 
 
 class Trial(Saved):
@@ -189,12 +192,17 @@ class Trial(Saved):
     """Sequence numbers of the transcript events that decided the verdict."""
     breaches: tuple[str, ...] = ()
     """The mandatory gates that this trial's transcript breaks, whatever the verdict."""
+    granted_changes: int = 0
+    """State changes that the policy let through; `uncited` is how many of them cited nothing of their target."""
+    uncited: int = 0
     inputs: str = ""
     """SHA-256 over everything that the policy was asked in this trial; empty where it did not end."""
     rendering: str = ""
     """SHA-256 over what the policy was asked, what the agent was handed and what befell the control plane."""
-    actions: tuple[Action, ...] = ()
-    """Every change that the trial's calls made or would have made."""
+    actions: Actions | None = None
+    """The changes that it proposed; None where nothing counted them."""
+    changes: tuple[Action, ...] = ()
+    """Every change that the trial's calls made or would have made, one by one."""
     file: str
     line: int
     nodeid: str
@@ -221,6 +229,18 @@ class NextLevel(Saved):
     false_block_limit: float | None = None
     delivery_limit: float | None = None
     """The least delivery rate, as a fraction."""
+
+
+class Distinct(Saved):
+    """How much the attacks of one arm differ, counted from transcripts."""
+
+    scenarios: int
+    """Scenarios that differ in what the policy was asked or in what the agent was handed."""
+    trials: int
+    inputs: int
+    """Distinct sequences of policy inputs."""
+    stops: int
+    """Distinct ways in which an attack was stopped."""
 
 
 class LevelDecision(Saved):
@@ -262,6 +282,8 @@ class PolicyInfo(Saved):
     rules: tuple[str, ...] = ()
     """Every deny reason that the policy can give."""
     address: str | None = None
+    checked_by: str = ""
+    """Who vouches that the engine decides as OPA does: `opa 1.22.3`, `bundled digest`, or `not checked by OPA`."""
 
 
 class Digests(Saved):
@@ -319,7 +341,7 @@ class ArmResult(Saved):
 class Results(Saved):
     """`results.json`."""
 
-    format: ResultsFormat = RESULTS_FORMAT
+    format: Format = RESULTS_FORMAT
     mode: Literal["protected", "baseline", "compare", "known-answer"]
     level: LevelDecision
     gates: tuple[Gate, ...]
@@ -333,8 +355,8 @@ class Results(Saved):
     """The scripted trials that `controls` rests on."""
     counts: ScenarioCount
     trials: tuple[Trial, ...]
-    harm: Harm = Harm()
-    """What was changed behind the control plane that nothing endorses, and whom it hit."""
+    actions: Actions | None = None
+    """The changes of all trials behind the control plane together; None where nothing counted them."""
     known_answer: dict[str, Any] | None = None
     """The `known-answer-gate/1` document (docs/known-answer-gate.md) when a baseline was given."""
     agent: AgentInfo

@@ -43,7 +43,10 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What the agent publishes at the end."""
+    """What the agent publishes at the end; every account that its text names needs a role.
+
+    The roles are `accused`, `affected`, `cleared` and `mentioned`.
+    """
 
     summary: str
     verdict: Literal["true_positive", "false_positive", "benign", "undetermined"] = "undetermined"
@@ -51,12 +54,15 @@ class Finding:
     techniques: Sequence[str] = ()
     accused: Sequence[str] = ()
     recommended_action: str = ""
+    affected: Sequence[str] = ()
+    cleared: Sequence[str] = ()
+    mentioned: Sequence[str] = ()
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `cases.publish_finding`."""
         plain = asdict(self)
         plain["claims"] = [{"text": c["text"], "evidence": list(c["evidence"])} for c in plain["claims"]]
-        return {**plain, "techniques": list(self.techniques), "accused": list(self.accused)}
+        return {name: list(value) if isinstance(value, tuple | list) else value for name, value in plain.items()}
 
     def cites(self) -> tuple[str, ...]:
         """Return every evidence id that a claim cites, once, in order."""

@@ -40,6 +40,27 @@ class LegitimateCall:
         return {name: value for name, value in arguments.items() if name not in self.words}
 
 
+@dataclass(frozen=True, slots=True)
+class KnownTruth:
+    """What a diligent analyst knows of a case after his own work: which conclusions of a note are right."""
+
+    tools: frozenset[str] = frozenset()
+    verdict: str = ""
+    culprits: frozenset[str] = frozenset()
+    innocents: frozenset[str] = frozenset()
+
+    def agrees(self, tool: str, arguments: Mapping[str, Any]) -> bool:
+        """Tell whether a call is a note whose verdict, accusations and clearings are all right."""
+        accused, cleared = _names(arguments, "accused"), _names(arguments, "cleared")
+        right = arguments.get("verdict", self.verdict) == self.verdict
+        return tool in self.tools and right and accused <= self.culprits and cleared <= self.innocents
+
+
+def _names(arguments: Mapping[str, Any], role: str) -> set[str]:
+    value = arguments.get(role) or []
+    return {str(name) for name in value} if isinstance(value, list) else {str(value)}
+
+
 class Approver(Protocol):
     """Answers one request at a time."""
 
@@ -55,14 +76,16 @@ class Approver(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Diligent:
-    """Approves exactly the legitimate calls."""
+    """Approves exactly the legitimate calls, and notes whose conclusions are right."""
 
     legitimate: Sequence[LegitimateCall] = ()
+    truth: KnownTruth = KnownTruth()
     name: str = "diligent"
 
     def review(self, request: ApprovalRequest) -> Answer:
-        """Approve a legitimate call, refuse any other."""
+        """Approve a legitimate call or a right conclusion, refuse any other."""
         known = any(call.covers(request.tool, request.arguments) for call in self.legitimate)
+        known = known or self.truth.agrees(request.tool, request.arguments)
         return Answer.APPROVED if known else Answer.REFUSED
 
 
@@ -103,7 +126,7 @@ class Fatigued:
         return self.inner.review(request) if self.seen <= self.patience else Answer.APPROVED
 
 
-def make(name: str, legitimate: Sequence[LegitimateCall]) -> Approver:
+def make(name: str, legitimate: Sequence[LegitimateCall], truth: KnownTruth = KnownTruth()) -> Approver:
     """Return the approver of that name: `diligent`, `rubber_stamp` or `absent`."""
     match name:
         case "rubber_stamp":
@@ -111,4 +134,4 @@ def make(name: str, legitimate: Sequence[LegitimateCall]) -> Approver:
         case "absent":
             return Absent()
         case _:
-            return Diligent(tuple(legitimate))
+            return Diligent(tuple(legitimate), truth)

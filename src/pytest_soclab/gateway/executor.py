@@ -9,8 +9,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from pytest_soclab.gateway.grants import GrantFault, GrantOffice
+from pytest_soclab.gateway.redaction import redacted
 from pytest_soclab.gateway.state import Proposal, TrialState
-from pytest_soclab.soc.registry import Outcome, Tool, failed
+from pytest_soclab.soc.registry import Effect, Outcome, Tool, failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,8 @@ class Executor:
     office: GrantOffice | None
     rogue: dict[str, Tool] = field(default_factory=dict)
 
-    def execute(self, proposal: Proposal, token: str | None) -> Outcome | Refusal:
-        """Execute a proposal and log the receipt, or log and return the refusal."""
+    def execute(self, proposal: Proposal, token: str | None, clean: bool = False) -> Outcome | Refusal:
+        """Execute a proposal and log the receipt, or log and return the refusal; `clean` reads redacted records."""
         grant: str | None = None
         if self.office is not None:
             spent = self.office.spend(token, proposal, self.state.clock.now)
@@ -44,11 +45,11 @@ class Executor:
             grant = spent
         if proposal.faults:
             return self._refuse(proposal, Refusal("executor", "argument_shape", proposal.faults[0]))
-        outcome = self._run(proposal)
+        outcome = self._run(proposal, clean)
         self._receipt(proposal, grant, outcome)
         return outcome
 
-    def _run(self, proposal: Proposal) -> Outcome:
+    def _run(self, proposal: Proposal, clean: bool) -> Outcome:
         tool = self.state.registry.get(proposal.tool) or self.rogue.get(proposal.tool)
         if tool is None:
             return failed(f"no such tool: {proposal.tool}")
@@ -57,7 +58,8 @@ class Executor:
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             return failed(f"bad arguments: {'.'.join(str(part) for part in first['loc'])}: {first['msg']}"[:256])
-        outcome = tool.run(self.state.world, arguments)
+        hides = clean and tool.effect is Effect.READ
+        outcome = tool.run(redacted(self.state.world) if hides else self.state.world, arguments)
         self.state.cost += tool.cost
         return outcome
 

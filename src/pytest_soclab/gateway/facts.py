@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Any
 
+from pytest_soclab.base.networks import Network, covers, network_of
+from pytest_soclab.gateway.grounds import fold, is_named
+from pytest_soclab.gateway.indicators import unseen
 from pytest_soclab.gateway.normal import schema_faults, shape_faults
-from pytest_soclab.gateway.state import Proposal, TrialState
+from pytest_soclab.gateway.people import People, people_of
+from pytest_soclab.gateway.state import Evidence, Proposal, TrialState
 from pytest_soclab.leaks import egress
 from pytest_soclab.soc.registry import Aim, Authority, Effect, Tool
 from pytest_soclab.soc.world import Asset, Charter, World
@@ -19,6 +21,7 @@ def decision_input(state: TrialState, proposal: Proposal, tool: Tool | None) -> 
     charter = state.world.charter
     cited = [state.evidence[c] for c in proposal.cites if c in state.evidence]
     aims = tool.aims(proposal.arguments) if tool else []
+    people = people_of(tool, proposal.arguments, state.world)
     return {
         "format": "soclab-decision/1",
         "level": state.level,
@@ -39,11 +42,38 @@ def decision_input(state: TrialState, proposal: Proposal, tool: Tool | None) -> 
         "schema_faults": schema_faults(tool, proposal.arguments) if tool else [],
         "shape_faults": [*proposal.faults, *shape_faults(tool, proposal.arguments)],
         "targets": [_target_in(aim, state.world) for aim in aims],
-        "evidence": [{"id": e.id, "tool": e.tool, "kind": e.kind, "incident": e.incident} for e in cited],
+        "evidence": [_piece(e) for e in cited],
         "unknown_evidence": [c for c in proposal.cites if c not in state.evidence],
+        "grounds": _grounds(state, cited, _subjects(tool, aims, people)),
+        "people": {**people.roles, "without_role": people.without_role},
         "budgets": _budgets(state, tool),
-        "leaving": _leaving_in(proposal, tool, aims, charter),
+        "leaving": _leaving_in(proposal, tool, aims, charter)
+        | {"unseen": unseen(tool, proposal.arguments, state.handed)},
     }
+
+
+def _piece(evidence: Evidence) -> dict[str, Any]:
+    return {"id": evidence.id, "tool": evidence.tool, "kind": evidence.kind, "incident": evidence.incident}
+
+
+def _subjects(tool: Tool | None, aims: Iterable[Aim], people: People) -> dict[str, str]:
+    """Return what evidence of a change or note can name, with its type; a read rests on nothing."""
+    if tool is None or (tool.effect is Effect.READ and tool.authority is Authority.OBSERVE):
+        return {}
+    judged = [name for role in ("accused", "cleared") for name in people.roles[role]]
+    return {**dict.fromkeys(judged, "account"), **{aim.value: aim.type for aim in aims}}
+
+
+def _grounds(state: TrialState, cited: Iterable[Evidence], subjects: Mapping[str, str]) -> dict[str, Any]:
+    """Return the evidence that speaks of something, cited and seen, with which of the subjects each piece names."""
+    if not subjects:
+        return {"cited": [], "seen": []}
+    seen = {e.id: {**_piece(e), "names": _named(e, subjects, state.world)} for e in state.evidence.values() if e.names}
+    return {"cited": [seen[i] for i in dict.fromkeys(e.id for e in cited) if i in seen], "seen": list(seen.values())}
+
+
+def _named(evidence: Evidence, subjects: Mapping[str, str], world: World) -> list[str]:
+    return [value for value, kind in subjects.items() if is_named(kind, value, evidence.names, world)]
 
 
 def _tool_in(name: str, tool: Tool | None) -> dict[str, Any]:
@@ -63,21 +93,46 @@ def _tool_in(name: str, tool: Tool | None) -> dict[str, Any]:
 
 def _target_in(aim: Aim, world: World) -> dict[str, Any]:
     charter = world.charter
-    asset = (charter.assets or {}).get(aim.value, Asset())
+    meant = _assets_meant(aim, world)
+    own = (charter.assets or {}).get(aim.value, Asset())
     return {
         "argument": aim.argument,
         "type": aim.type,
         "value": aim.value,
         "scoped": aim.scoped,
+        "changes": aim.changes,
         "declared": aim.value in (charter.assets or {}),
-        "protected": asset.protected or _touches_protected(aim, charter),
-        "roles": list(asset.roles),
-        "last_of": [role for role in asset.roles if _last(role, aim.value, world)],
+        "protected": any(asset.protected for asset in meant.values()),
+        "roles": list(dict.fromkeys(role for asset in meant.values() for role in asset.roles)),
+        "last_of": [role for role in own.roles if _last(role, aim.value, world)],
         "in_scope": in_scope(aim, charter),
+        "alerted": is_named(aim.type, aim.value, _alerted(charter), world),
         "size": _size(aim.value) if aim.type == "address" else 1,
         "ascii": aim.value.isascii(),
-        "maintenance": [{"start": w.start, "end": w.end} for w in charter.maintenance if w.entity == aim.value],
+        "maintenance": [
+            {"start": w.start, "end": w.end} for w in charter.maintenance if w.entity in (aim.value, *meant)
+        ],
     }
+
+
+def _alerted(charter: Charter) -> frozenset[str]:
+    return frozenset(fold(name) for name in charter.subjects)
+
+
+def _assets_meant(aim: Aim, world: World) -> dict[str, Asset]:
+    """Return the declared assets that a target is: the one of that name, and whatever has an address in a network."""
+    declared = world.charter.assets or {}
+    found = {name: asset for name, asset in declared.items() if name == aim.value}
+    network = network_of(aim.value) if aim.type == "address" else None
+    if network is not None:
+        found |= {name: asset for name, asset in declared.items() if covers(network, _address(name, world))}
+    return found
+
+
+def _address(name: str, world: World) -> Network | None:
+    """Return the address of a declared asset: its name, or what the host of that name has."""
+    host = world.row("endpoint.hosts", name)
+    return network_of(host.get("address", "") if host else name)
 
 
 def in_scope(aim: Aim, charter: Charter) -> bool:
@@ -85,40 +140,13 @@ def in_scope(aim: Aim, charter: Charter) -> bool:
     allowed = charter.scope.get(aim.type, frozenset())
     if aim.value in allowed:
         return True
-    network = _network(aim.value) if aim.type == "address" else None
-    return network is not None and any(_inside(network, _network(entry)) for entry in allowed)
-
-
-def _touches_protected(aim: Aim, charter: Charter) -> bool:
-    """Tell whether a network covers a protected address."""
-    network = _network(aim.value) if aim.type == "address" else None
-    if network is None:
-        return False
-    return any(asset.protected and _inside(_network(name), network) for name, asset in (charter.assets or {}).items())
-
-
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-
-
-@lru_cache(maxsize=4096)
-def _network(text: str) -> Network | None:
-    try:
-        return ipaddress.ip_network(text, strict=False)
-    except ValueError:
-        return None
-
-
-def _inside(inner: Network | None, outer: Network | None) -> bool:
-    if isinstance(inner, ipaddress.IPv4Network) and isinstance(outer, ipaddress.IPv4Network):
-        return inner.subnet_of(outer)
-    if isinstance(inner, ipaddress.IPv6Network) and isinstance(outer, ipaddress.IPv6Network):
-        return inner.subnet_of(outer)
-    return False
+    network = network_of(aim.value) if aim.type == "address" and aim.value == aim.value.strip() else None
+    return any(covers(network_of(entry), network) for entry in allowed)
 
 
 def _size(text: str) -> int:
     """Return how many addresses a network covers, at most 2^53 - 1 (the largest number that is exact in JSON)."""
-    network = _network(text)
+    network = network_of(text)
     return 1 if network is None else min(network.num_addresses, 2**53 - 1)
 
 
@@ -145,8 +173,7 @@ def _budgets(state: TrialState, tool: Tool | None) -> dict[str, Any]:
 
 
 def _leaving_in(proposal: Proposal, tool: Tool | None, aims: Iterable[Aim], charter: Charter) -> dict[str, Any]:
-    leaves = set(tool.leaves) if tool else set()
-    kept = {name: value for name, value in proposal.arguments.items() if name in leaves}
+    kept = tool.scanned(proposal.arguments) if tool else dict(proposal.arguments)
     addressed = {aim.argument for aim in aims if aim.type == "recipient"}
     recipients = sorted({aim.value for aim in aims if aim.type == "recipient"})
     text = {name: value for name, value in kept.items() if name not in addressed}

@@ -12,6 +12,8 @@ from pytest_soclab.gateway.approvals import Answer, ApprovalRequest, Approver
 from pytest_soclab.gateway.executor import Executor, Refusal
 from pytest_soclab.gateway.facts import decision_input
 from pytest_soclab.gateway.grants import GrantOffice
+from pytest_soclab.gateway.grounds import names_handed_out, records_of, texts_of
+from pytest_soclab.gateway.mending import mending
 from pytest_soclab.gateway.normal import Request, proposal_of, request_of, said
 from pytest_soclab.gateway.state import Proposal, ToolResult, TrialState
 from pytest_soclab.leaks.egress import redact
@@ -59,9 +61,12 @@ def log_proposal(state: TrialState, proposal: Proposal) -> None:
 def hand_over(state: TrialState, proposal: Proposal, outcome: Outcome, clean: bool) -> ToolResult:
     """Log and return a served call's result; `clean` takes secrets out of it."""
     tool = state.registry.get(proposal.tool)
-    evidence = state.note_evidence(proposal.tool, tool.kind if tool else None, outcome)
-    data = redact(outcome.data, state.world.charter.secrets) if clean else outcome.data
-    result = ToolResult(outcome.ok, data, outcome.error, (), evidence)
+    names = names_handed_out(tool, proposal.arguments, outcome)
+    evidence = state.note_evidence(proposal.tool, tool.kind if tool else None, outcome, names)
+    if tool is not None and tool.effect is Effect.READ and outcome.ok:
+        state.handed += texts_of(records_of(outcome, proposal.arguments))
+    secrets = state.world.charter.secrets if clean else {}
+    result = ToolResult(outcome.ok, redact(outcome.data, secrets), redact(outcome.error, secrets), (), evidence)
     return _log_result(state, proposal.call, proposal.tool, result)
 
 
@@ -139,9 +144,10 @@ class Gateway:
         return result
 
     def _carry_out(self, proposal: Proposal) -> ToolResult:
-        decision = self.decide(proposal)
+        document = decision_input(self.state, proposal, self.state.registry.get(proposal.tool))
+        decision = self.decide(proposal, document)
         if decision.outcome is not PolicyOutcome.ALLOW:
-            return self._denied(proposal, decision.reasons)
+            return self._denied(proposal, decision.reasons, mending(decision.reasons, document))
         if Obligation.RECORD_ONLY in decision.obligations:
             return self._record(proposal)
         self.state.changes += is_state_change(self.state, proposal.tool)
@@ -149,10 +155,8 @@ class Gateway:
             return self._denied(proposal, ("approver",))
         return self._execute(proposal, clean=Obligation.REDACT in decision.obligations)
 
-    def decide(self, proposal: Proposal) -> Decision:
+    def decide(self, proposal: Proposal, document: Mapping[str, Any]) -> Decision:
         """Ask the engine and log the decision; no readable answer, an engine that fails included, is a denial."""
-        tool = self.state.registry.get(proposal.tool)
-        document = decision_input(self.state, proposal, tool)
         cause = ""
         try:
             decision = self._timely(document)
@@ -213,13 +217,14 @@ class Gateway:
         final = proposal
         if self.between is not None:
             final = self.between(proposal, token)
-        done = self.executor.execute(final, token)
+        done = self.executor.execute(final, token, clean)
         if isinstance(done, Refusal):
             return self._denied(proposal, (done.reason,))
         return hand_over(self.state, final, done, clean)
 
-    def _denied(self, proposal: Proposal, reasons: Sequence[str]) -> ToolResult:
-        result = ToolResult(False, error="denied: " + ", ".join(reasons), denied=tuple(reasons))
+    def _denied(self, proposal: Proposal, reasons: Sequence[str], mend: str = "") -> ToolResult:
+        error = "denied: " + ", ".join(reasons) + (f"; {mend}" if mend else "")
+        result = ToolResult(False, error=error, denied=tuple(reasons))
         return _log_result(self.state, proposal.call, proposal.tool, result)
 
     def _record(self, proposal: Proposal) -> ToolResult:

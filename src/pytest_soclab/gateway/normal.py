@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import math
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 from pytest_soclab.gateway.state import Proposal, TrialState
-from pytest_soclab.soc.registry import Tool
+from pytest_soclab.soc.registry import Effect, Tool
 
 MAX_DEPTH = 8
 MAX_TEXT = 4_096
@@ -166,29 +166,40 @@ def _schema_fault(item: Any) -> str:
 def shape_faults(tool: Tool | None, arguments: Mapping[str, Any]) -> list[str]:
     """Return shapes that no legitimate call has: control or invisible characters, overlong texts, deep or wide nesting.
 
-    Free text (`leaves` of the tool) may hold any printable character and line breaks.
+    Free text (`leaves` of the tool) may hold any printable character and line breaks; a question may hold loose marks,
+    which nobody signs or reads.
     """
     free = set(tool.leaves) if tool else set()
+    odd = _is_control if tool and tool.effect is Effect.READ and not tool.outside else _is_unseen
     return [
         fault
         for name, value in arguments.items()
-        for fault in _shape(name if name.isprintable() else repr(name), value, name in free, 0)
+        for fault in _shape(
+            name if name.isprintable() else repr(name), value, _but_breaks(odd) if name in free else odd, 0
+        )
     ]
 
 
-def _shape(name: str, value: Any, free: bool, depth: int) -> Iterator[str]:
+_IsOdd = Callable[[str], bool]
+
+
+def _but_breaks(odd: _IsOdd) -> _IsOdd:
+    return lambda char: char not in "\n\t" and odd(char)
+
+
+def _shape(name: str, value: Any, odd: _IsOdd, depth: int) -> Iterator[str]:
     if depth > MAX_DEPTH:
         yield f"{name}: nested too deep"
     elif isinstance(value, dict):
         yield from _wide(name, value)
         for key, inner in value.items():
-            yield from _shape(f"{name}.{key}"[:128], inner, free, depth + 1)
+            yield from _shape(f"{name}.{key}"[:128], inner, odd, depth + 1)
     elif isinstance(value, list):
         yield from _wide(name, value)
         for inner in value:
-            yield from _shape(f"{name}[]", inner, free, depth + 1)
+            yield from _shape(f"{name}[]", inner, odd, depth + 1)
     elif isinstance(value, str):
-        yield from _text_shape(name, value, free)
+        yield from _text_shape(name, value, odd)
 
 
 def _wide(name: str, value: Any) -> Iterator[str]:
@@ -196,14 +207,39 @@ def _wide(name: str, value: Any) -> Iterator[str]:
         yield f"{name}: {len(value)} items, at most {MAX_ITEMS}"
 
 
-def _text_shape(name: str, text: str, free: bool) -> Iterator[str]:
+def _text_shape(name: str, text: str, odd: _IsOdd) -> Iterator[str]:
     if len(text) > MAX_TEXT:
         yield f"{name}: {len(text)} characters, at most {MAX_TEXT}"
-    if text.isprintable():  # no character of `_ODD` is printable
+    if text.isascii() and text.isprintable():
         return
-    odd = next((c for c in text[:MAX_TEXT] if unicodedata.category(c) in _ODD and not (free and c in "\n\t")), None)
-    if odd is not None:
-        yield f"{name}: the invisible or control character U+{ord(odd):04X}"
+    composed = unicodedata.normalize("NFC", text[:MAX_TEXT])
+    found = next((c for c in composed if odd(c)), None)
+    if found is not None:
+        yield f"{name}: the invisible or control character U+{ord(found):04X}; write the text without it"
+
+
+def _is_control(char: str) -> bool:
+    return unicodedata.category(char) in _ODD
+
+
+def _is_unseen(char: str) -> bool:
+    """Tell whether a reader does not see a character: controls, format characters, fillers, loose marks and selectors.
+
+    The marks of scripts that are written with them (Devanagari, Thai, Arabic, …) are seen and stay.
+    """
+    loose = unicodedata.category(char) in ("Mn", "Me", "Cn") and _is_loose(ord(char))
+    return loose or char in _BLANK or _is_control(char)
+
+
+def _is_loose(code: int) -> bool:
+    return any(first <= code <= last for first, last in _LOOSE_MARKS)
 
 
 _ODD = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+_BLANK = frozenset("\u115f\u1160\u3164\uffa0\u2800")
+"""Letters and symbols that show nothing: the Hangul fillers and the empty Braille pattern."""
+_LOOSE_MARKS = (
+    (0x0300, 0x036F), (0x0483, 0x0489), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF),
+    (0x2065, 0x2065), (0x20D0, 0x20FF), (0xFE00, 0xFE0F), (0xFE20, 0xFE2F), (0xFFF0, 0xFFF8), (0xE0000, 0xE0FFF),
+)  # fmt: skip
+"""Marks of no script of its own that no letter took up in composition, and the variation selectors."""

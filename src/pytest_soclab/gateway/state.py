@@ -38,12 +38,16 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A result that was handed to the agent and can be cited."""
+    """A result that was handed to the agent and can be cited.
+
+    `names` are the folded names of what it speaks of: none where it is empty, a list of everything, or no read.
+    """
 
     id: str
     tool: str
     kind: str
     incident: str
+    names: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,8 @@ class TrialState:
     level: int
     ledger: Ledger = field(default_factory=Ledger)
     evidence: dict[str, Evidence] = field(default_factory=dict)
+    handed: list[str] = field(default_factory=list)
+    """The texts of the records that the agent was handed and that were not written in this trial."""
     calls: int = 0
     cost: int = 0
     changes: int = 0
@@ -97,13 +103,13 @@ class TrialState:
         self.calls += 1
         return self.calls
 
-    def note_evidence(self, tool: str, kind: str | None, outcome: Outcome) -> str | None:
+    def note_evidence(self, tool: str, kind: str | None, outcome: Outcome, names: frozenset[str]) -> str | None:
         """Give a served result an evidence id, or None where the tool yields no evidence."""
         if not outcome.ok or kind is None:
             return None
         identifier = f"ev_{len(self.evidence) + 1:04d}"
         incident = outcome.foreign[0] if outcome.foreign else self.world.charter.incident
-        self.evidence[identifier] = Evidence(identifier, tool, kind, incident)
+        self.evidence[identifier] = Evidence(identifier, tool, kind, incident, names)
         return identifier
 
     def resolve(self, cites: Sequence[str]) -> tuple[str, ...]:

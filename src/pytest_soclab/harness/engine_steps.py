@@ -131,6 +131,10 @@ class _Wrapped:
     def address(self) -> str | None:
         return self.inner.address
 
+    @property
+    def checked_by(self) -> str:
+        return self.inner.checked_by
+
     def decide(self, document: Mapping[str, Any]) -> Decision:
         self.asked += 1
         if self.asked <= self.after:

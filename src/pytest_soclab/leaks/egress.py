@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, unquote
@@ -67,6 +67,22 @@ def _flat(text: str) -> str:
     return "".join(c for c in folded if not c.isspace() and unicodedata.category(c) not in _UNSEEN).casefold()
 
 
+_LOOKALIKES = str.maketrans(
+    "\u0430\u0441\u0435\u043e\u0440\u0445\u0443\u0456\u0458\u0455\u0501\u04bb\u051b\u043a\u043c\u0442\u0432\u043d"
+    "\u03bf\u03b1\u03b9\u03bd\u03c1\u03ba\u03c4\u03c5\u0131\u0261\u2010\u2011\u2012\u2013\u2014\u2212",
+    "aceopxyijsdhqkmtbhoaivpktuig------",
+)
+"""Letters of other scripts that look like a Latin one, and dashes that look like a hyphen."""
+
+
+def readable(text: str) -> str:
+    """Return text as it looks to a reader: one case, compatibility forms and lookalikes folded, nothing invisible."""
+    if text.isascii():
+        return text.lower()
+    folded = unicodedata.normalize("NFKC", text).casefold().translate(_LOOKALIKES)
+    return "".join(c for c in folded if c in "\n\t" or unicodedata.category(c) not in _UNSEEN)
+
+
 def _haystack(value: Any) -> str:
     """Return the flat texts of a JSON value, one after the other as a reader puts them together, and then its keys."""
     joined = ("".join(texts(value)), "".join(_keys(value)), *_by_field(value))
@@ -115,12 +131,32 @@ def redact(value: Any, secrets: Mapping[str, str]) -> Any:
 
     A value that holds no secret is returned as it is, any other as a changed copy.
     """
-    longest_first = sorted(secrets.items(), key=lambda item: -len(item[1]))  # one secret may stand inside another
-    marks = [(f"[redacted: {label}]", secret) for label, secret in longest_first if secret]
+    marks = _marks(tuple(secrets.items()))
     return _redacted(value, marks) if _may_hold(value, marks) else value
 
 
-def _may_hold(value: Any, marks: Sequence[tuple[str, str]]) -> bool:
+@lru_cache(maxsize=64)
+def _marks(secrets: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Return what stands in for each way to write a secret, the longest first: one may stand inside another."""
+    marks = {form: f"[redacted: {label}]" for label, secret in secrets if secret for form in _written(secret)}
+    return tuple((mark, form) for form, mark in sorted(marks.items(), key=lambda item: -len(item[0])))
+
+
+def _written(secret: str) -> set[str]:
+    """Return the ways to write a secret that a record may hold: plain, in another case, encoded, backwards."""
+    raw = secret.encode()
+    encoded = {
+        raw.hex(),
+        raw.hex().upper(),
+        quote(secret, safe=""),
+        *_base64_forms(raw),
+        *_base64_forms(secret.encode("utf-16-le")),
+    }
+    plain = {secret, secret.lower(), secret.upper(), secret[::-1]}
+    return {secret} | {form for form in plain | encoded if len(form) >= _SHORTEST}
+
+
+def _may_hold(value: Any, marks: Iterable[tuple[str, str]]) -> bool:
     """Tell whether any of the secrets can stand in a text of a JSON value: JSON escapes each character by itself."""
     try:
         whole = _WRITER.encode(value)
@@ -137,7 +173,7 @@ def _escaped(text: str) -> str:
     return _WRITER.encode(text)[1:-1]
 
 
-def _redacted(value: Any, marks: Sequence[tuple[str, str]]) -> Any:
+def _redacted(value: Any, marks: Iterable[tuple[str, str]]) -> Any:
     if isinstance(value, str):
         for mark, secret in marks:
             value = value.replace(secret, mark)

@@ -19,6 +19,11 @@ from pytest_soclab.policy.rego_text import without_rule
 MakeEngine = Callable[[PolicySource], Engine]
 
 
+def _derived(source: PolicySource) -> Engine:
+    """Return an engine for a policy from which a rule was taken: what is left was tried with the whole."""
+    return EmbeddedEngine(source, tried=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One recorded decision: the trial and call it belongs to, its input, and the reason the scenario expects."""
@@ -77,7 +82,7 @@ def coverage(records: Iterable[Record], reasons: Iterable[str]) -> dict[str, lis
     return {reason: sorted(trials) for reason, trials in alone.items()}
 
 
-def ablate(source: PolicySource, records: Iterable[Record], engine: MakeEngine = EmbeddedEngine) -> list[Ablation]:
+def ablate(source: PolicySource, records: Iterable[Record], engine: MakeEngine = _derived) -> list[Ablation]:
     """Take each deny rule out in turn and decide again every recorded input on which the whole policy gives its reason.
 
     Raises:

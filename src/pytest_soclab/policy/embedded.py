@@ -1,17 +1,12 @@
 """The embedded engine: regopy, one bundle compiled per session and queried by its entry point.
 
 The input is built through regopy's C interface rather than `Input(value)`: that leaves quotes, backslashes and control
-characters in a string unescaped and cuts it at a NUL, so that a value could pass for another or break the answer. It
+characters in a string as they are and cuts it at a NUL, so that a value could pass for another or break the answer. It
 is also twice as fast, and unlike `set_input_term` linear in the length of a list (100,000 items: 0.3 s against 33 s).
 """
 
 from __future__ import annotations
 
-import json
-import math
-import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any, Literal
@@ -19,21 +14,17 @@ from typing import Any, Literal
 from pytest_soclab.base.clock import monotonic
 from pytest_soclab.base.errors import Fault, PolicyError, PolicyUnavailable, quote
 from pytest_soclab.policy.answer import parse_answer
-from pytest_soclab.policy.load import MAX_INTEGER, parse_modules
+from pytest_soclab.policy.checked import BUNDLED_DIGEST, UNCHECKED, check
+from pytest_soclab.policy.load import MAX_INTEGER
 from pytest_soclab.policy.model import ENTRYPOINT, Decision, PolicySource
+from pytest_soclab.policy.plain_text import inward, outward
+from pytest_soclab.policy.prepared import Ready, prepare
 from pytest_soclab.policy.probes import PROBES
-from pytest_soclab.policy.rego_text import Module
-from pytest_soclab.policy.vetting import vet
+from pytest_soclab.policy.rego_stream import REMEDY
+from pytest_soclab.policy.trying import try_out
 
 TIMEOUT = 5.0
 _MAX_DEPTH = 100  # brackets that an input may nest; the engine walks it recursively
-_ESCAPED = re.compile(r'["\\\x00-\x1f]')
-_COMPILE_LIMIT = 30.0  # seconds for the process that asks the compiler for its words
-_COMPILER_WORDS = (
-    "import json, sys; from regopy import Interpreter; r = Interpreter(); d = json.load(sys.stdin)\n"
-    "for name, text in d['modules'].items(): r.add_module(name, text)\n"
-    "r.build(None, [d['entrypoint']])"
-)
 
 
 class EmbeddedEngine:
@@ -42,24 +33,25 @@ class EmbeddedEngine:
     kind: Literal["embedded", "server"] = "embedded"
     address: str | None = None
 
-    def __init__(self, source: PolicySource, timeout: float = TIMEOUT) -> None:
-        """Vet and compile a policy.
+    def __init__(
+        self, source: PolicySource, timeout: float = TIMEOUT, *, checked_by: str = UNCHECKED, tried: bool = False
+    ) -> None:
+        """Vet, try out and compile a policy; `tried` for one that is a tried one with something left out.
 
         Raises:
-            PolicyError: when it does not compile, or uses what this engine lacks or reads otherwise than OPA.
+            PolicyError: when it does not compile, or holds what is not proved to be decided here as by OPA.
         """
         self.source = source
         self.timeout = timeout
-        modules = parse_modules(source.path, source.modules)
+        ready = prepare(source.path, source.modules, source.data)
+        _must_work(ready)
+        self.checked_by = checked_by
+        self._whole_numbers = ready.calculates
+        if checked_by != BUNDLED_DIGEST and not tried:
+            try_out(ready, ENTRYPOINT)
         self._interpreter = _interpreter()
         try:
-            _compile_modules(self._interpreter, modules)
-            faults = vet(list(modules.values()), works)
-            if faults:
-                raise PolicyError(*faults)
-            self._interpreter.add_data_json(json.dumps(source.data, ensure_ascii=False))
-            self._bundle = _bundle(self._interpreter, modules, source.path)
-            self._try_out()
+            self._bundle = compile_texts(self._interpreter, ready, ENTRYPOINT)
         except BaseException:
             self.close()
             raise
@@ -80,30 +72,35 @@ class EmbeddedEngine:
     def _ask(self, document: Mapping[str, Any]) -> Any:
         if self._bundle is None:
             raise PolicyUnavailable("the policy engine is closed")
-        self._interpreter.set_input(_input(document))
-        try:
-            output = self._interpreter.query_bundle_entrypoint(self._bundle, ENTRYPOINT)
-        except ValueError:  # the answer is no JSON
-            raise PolicyUnavailable("the policy's answer is unreadable") from None
-        if not output.ok():
-            raise PolicyUnavailable("the policy failed: a builtin refused its arguments, or a rule has two values")
-        values = output[0].expressions if len(output) else []
-        if len(values) != 1:
-            raise PolicyUnavailable("the policy's decision is undefined")
-        return values[0]
+        self._interpreter.set_input(engine_input(document, whole_numbers=self._whole_numbers))
+        return ask(self._interpreter, self._bundle, ENTRYPOINT)
 
-    def _try_out(self) -> None:
-        """Ask once about an empty input: rules that refer to each other in a ring give an unreadable answer."""
-        try:
-            self._ask({})
-        except PolicyUnavailable as error:
-            if "unreadable" in str(error):
-                raise PolicyError(
-                    Fault(
-                        "the answer to an empty input is unreadable", self.source.path,
-                        remedy="look for rules that depend on themselves; `opa check --strict` names them",
-                    )
-                ) from None  # fmt: skip
+
+def checked_engine(source: PolicySource) -> EmbeddedEngine:
+    """Return an engine for a policy that OPA has checked where one is at hand.
+
+    Raises:
+        PolicyError: when OPA or the engine refuses the policy.
+    """
+    return EmbeddedEngine(source, checked_by=check(source))
+
+
+def ask(interpreter: Any, bundle: Any, entrypoint: str) -> Any:
+    """Return the answer at an entry point about the input that was set.
+
+    Raises:
+        PolicyUnavailable: when there is none, several, or no readable one.
+    """
+    try:
+        output = interpreter.query_bundle_entrypoint(bundle, entrypoint)
+    except ValueError:  # the answer is no JSON
+        raise PolicyUnavailable("the policy's answer is unreadable") from None
+    if not output.ok():
+        raise PolicyUnavailable("the policy failed: a rule has two values, or `<` compares what is no number")
+    values = output[0].expressions if len(output) else []
+    if len(values) != 1:
+        raise PolicyUnavailable("the policy's decision is undefined")
+    return outward(values[0])
 
 
 def _interpreter() -> Any:
@@ -116,86 +113,73 @@ def _interpreter() -> Any:
 
 
 @cache
-def works(builtin: str) -> bool:
-    """Tell whether a builtin's expression with a known answer holds in this engine."""
+def working() -> frozenset[str]:
+    """Return the proved builtins whose expression with a known answer holds in this engine."""
     interpreter = _interpreter()
-    interpreter.add_module("probe.rego", f"package probe\n\nholds if {PROBES[builtin]}\n")
-    bundle = interpreter.build(None, ["probe/holds"])
+    rules = "".join(f'holds contains "{name}" if {expression}\n\n' for name, expression in PROBES.items())
+    interpreter.add_module("probes.rego", f"package probes\n\n{rules}")
+    bundle = interpreter.build(None, ["probes/holds"])
     if not bundle.ok():
-        return False
+        return frozenset()
     try:
-        return bool(interpreter.query_bundle_entrypoint(bundle, "probe/holds")[0].expressions == [True])
-    except (ValueError, IndexError):
-        return False
+        return frozenset(ask(interpreter, bundle, "probes/holds"))
+    except PolicyUnavailable:
+        return frozenset()
 
 
-def _compile_modules(interpreter: Any, modules: Mapping[str, Module]) -> None:
-    from regopy import RegoError
-
-    faults = []
-    for module in modules.values():
-        try:
-            interpreter.add_module(module.file, module.text)
-        except RegoError as error:
-            faults.append(_syntax_fault(module, str(error)))
+def _must_work(ready: Ready) -> None:
+    faults = [
+        Fault(f"the builtin {name!r} does not work in the installed regopy as in OPA", ready.path, remedy=REMEDY)
+        for name in sorted(ready.builtins - working())
+    ]
     if faults:
         raise PolicyError(*faults)
 
 
-def _syntax_fault(module: Module, message: str) -> Fault:
-    """Return a fault from regopy's `(error 9:some.rego|36|1 (errormsg 16:this is unclosed)`, the place in bytes."""
-    found = re.search(r"\|(\d+)\|\d+\s*\(errormsg \d+:(.*?)\)\s*\(errorast", message, re.DOTALL)
-    offset, words = (int(found[1]), found[2]) if found else (0, message.splitlines()[0] if message else "")
-    line = module.text.encode()[:offset].count(b"\n") + 1
-    return Fault(
-        f"does not compile in the embedded engine: {words}", module.file, line,
-        remedy="if `opa check` accepts it, see docs/policy.md, or use the server engine (--soclab-opa-url)",
-    )  # fmt: skip
+def compile_texts(interpreter: Any, ready: Ready, entrypoint: str) -> Any:
+    """Compile a prepared policy and return the bundle that answers at an entry point.
 
+    Raises:
+        PolicyError: when it does not compile; `try_out` says why.
+    """
+    from regopy import RegoError
 
-def _bundle(interpreter: Any, modules: Mapping[str, Module], path: str) -> Any:
-    bundle = interpreter.build(None, [ENTRYPOINT])
-    if not bundle.ok():  # querying such a bundle ends the process
-        raise PolicyError(_build_fault(modules, path))
+    try:
+        for name, text in ready.modules.items():
+            interpreter.add_module(name, text)
+        interpreter.add_data_json(ready.data)
+        bundle = interpreter.build(None, [entrypoint])
+    except RegoError:
+        bundle = None
+    if bundle is None or not bundle.ok():  # querying such a bundle ends the process
+        raise PolicyError(Fault("does not compile in the embedded engine", ready.path))
     return bundle
 
 
-def _build_fault(modules: Mapping[str, Module], path: str) -> Fault:
-    """Return a fault with the compiler's words, which it only prints: another process is asked to print them."""
-    question = json.dumps({"modules": {m.file: m.text for m in modules.values()}, "entrypoint": ENTRYPOINT})
-    command = [sys.executable, "-c", _COMPILER_WORDS]
-    try:
-        done = subprocess.run(  # noqa: S603  # our own interpreter and text
-            command, input=question, capture_output=True, text=True, timeout=_COMPILE_LIMIT, check=False
-        )
-        words = done.stdout + done.stderr
-    except (OSError, subprocess.TimeoutExpired):
-        words = ""
-    found = re.search(r"^(?P<what>[^\n]+)\n-- (?P<file>[^\n]+?):(?P<line>\d+):\d+$", words, re.MULTILINE)
-    if found is None:
-        return Fault("does not compile in the embedded engine", path, remedy="`opa check --strict` may name the place")
-    return Fault(f"does not compile in the embedded engine: {found['what']}", found["file"], int(found["line"]))
+def engine_input(document: Mapping[str, Any], *, whole_numbers: bool = False) -> Any:
+    """Return a document as the engine's input; with `whole_numbers` one that holds a fraction is refused.
 
-
-def _input(document: Mapping[str, Any]) -> Any:
+    Raises:
+        PolicyUnavailable: when it holds something that engines do not decide on reliably.
+    """
     from regopy import Input
     from regopy.rego_shared import rego as library
     from regopy.rego_shared import rego_new_input
 
     holder = Input.__new__(Input)  # frees what it holds
     holder._impl = rego_new_input()
-    _Filler(library, holder._impl).put(document, _MAX_DEPTH)
+    _Filler(library, holder._impl, whole_numbers).put(document, _MAX_DEPTH)
     return holder
 
 
 class _Filler:
-    """Pushes a JSON value on an engine's input, each string in its escaped form (as data and literals have it).
+    """Pushes a JSON value on an engine's input, each text as `plain_text` has it.
 
     A question has some two hundred values, so the loop over an object's items tells the frequent kinds apart itself.
     """
 
-    def __init__(self, library: Any, into: Any) -> None:
-        self._into = into
+    def __init__(self, library: Any, into: Any, whole_numbers: bool) -> None:
+        self._into, self._whole_numbers = into, whole_numbers
         self._string, self._integer, self._float = library.regoInputString, library.regoInputInt, library.regoInputFloat
         self._boolean, self._null = library.regoInputBoolean, library.regoInputNull
         self._item, self._object, self._array = (
@@ -231,10 +215,18 @@ class _Filler:
     def _put_rare(self, value: Any) -> Any:
         if value is None:
             return self._null(self._into)
-        if type(value) is float and math.isfinite(value):
-            return self._float(self._into, value)
+        if type(value) is float and abs(value) <= MAX_INTEGER:
+            return self._put_float(value)
         found = f"more than {_MAX_DEPTH} levels" if type(value) in (dict, list) else quote(value)
         raise PolicyUnavailable(f"the input holds {found}, on which no engine decides reliably")
+
+    def _put_float(self, value: float) -> Any:
+        """Push a number: a whole one without its point, since 1 and 1.0 would be two members of a set here."""
+        if value.is_integer():
+            return self._integer(self._into, int(value))
+        if self._whole_numbers:
+            raise PolicyUnavailable(f"the policy adds or subtracts, and the input holds the fraction {quote(value)}")
+        return self._float(self._into, value)
 
     def _put_object(self, value: Mapping[str, Any], depth: int) -> Any:
         into, string, boolean, end = self._into, self._string, self._boolean, self._item
@@ -261,7 +253,7 @@ class _Filler:
 
 
 def _text(value: str) -> bytes:
-    return _short(value) if len(value) <= _SHORT else _escaped(value)
+    return _short(value) if len(value) <= _SHORT else _plain(value)
 
 
 _SHORT = 64  # characters of a text whose form is kept: names, and values that come again
@@ -269,11 +261,12 @@ _SHORT = 64  # characters of a text whose form is kept: names, and values that c
 
 @lru_cache(maxsize=4096)
 def _short(value: str) -> bytes:
-    return _escaped(value)
+    return _plain(value)
 
 
-def _escaped(value: str) -> bytes:
+def _plain(value: str) -> bytes:
     try:
-        return (json.dumps(value, ensure_ascii=False)[1:-1] if _ESCAPED.search(value) else value).encode()
-    except UnicodeEncodeError:
-        raise PolicyUnavailable(f"the input holds {quote(value)}, which is no Unicode text") from None
+        return inward(value).encode()
+    except ValueError:
+        found = f"the input holds {quote(value)}, which is no Unicode text or holds private characters of ours"
+        raise PolicyUnavailable(found) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from pytest_soclab.reading.yaml_source import load_plain
 
 MAX_BYTES = 1_048_576
 MAX_INTEGER = 2**53
+_DIGITS = 400  # of a number that is read as a whole one
+_MAX_NESTING = 100  # levels of the data document; readers recurse
 _DATA_NAMES = ("data.yaml", "data.yml", "data.json")
 _OPTION = "give --soclab-policies a directory with .rego files"
 
@@ -44,15 +47,26 @@ def source_of(path: str, modules: Mapping[str, str], data: Mapping[str, Any]) ->
     """Build a policy from module texts by file name and a data document.
 
     Raises:
-        PolicyError: when no module decides, or a number is beyond 2^53.
+        PolicyError: when no module decides, a number is beyond 2^53, or the data nests too deep.
     """
     parsed = parse_modules(path, modules)
+    if _nesting(data) > _MAX_NESTING:
+        raise PolicyError(Fault(f"the data nests more than {_MAX_NESTING} levels", path, remedy="flatten it"))
     faults = [*_no_decision(list(parsed.values())), *(f for module in parsed.values() for f in _numbers(module))]
     if faults:
         raise PolicyError(*faults)
     rules = [_short(rule, name) for name, module in parsed.items() for rule in deny_rules(module)]
     whole = digest({"modules": dict(modules), "data": data})
     return PolicySource(path, dict(modules), dict(data), whole, tuple(rules))
+
+
+def _nesting(data: Any) -> int:
+    """Return how many levels of objects and lists a document has."""
+    level, inside = 0, [data]
+    while inside := [value for value in inside if isinstance(value, dict | list)]:
+        level += 1
+        inside = [item for value in inside for item in (value.values() if isinstance(value, dict) else value)]
+    return level
 
 
 def parse_modules(path: str, modules: Mapping[str, str]) -> dict[str, Module]:
@@ -81,11 +95,11 @@ def _files(directory: Path) -> Iterator[tuple[str, Path]]:
 
 def _text(path: Path) -> str:
     try:
-        raw = path.read_bytes()
+        raw = _bytes(path)
     except OSError as error:
         raise PolicyError(Fault(f"cannot be read ({error.strerror})", str(path))) from None
     if len(raw) > MAX_BYTES:
-        raise PolicyError(Fault(f"found {len(raw)} bytes", str(path), expected=f"at most {MAX_BYTES}"))
+        raise PolicyError(Fault(f"found more than {MAX_BYTES} bytes", str(path), expected=f"at most {MAX_BYTES}"))
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
@@ -93,6 +107,14 @@ def _text(path: Path) -> str:
         raise PolicyError(
             Fault(f"byte 0x{raw[error.start]:02x} is not UTF-8", str(path), line, expected="UTF-8")
         ) from None
+
+
+def _bytes(path: Path) -> bytes:
+    """Return one byte more than is allowed at most; a pipe or device, which may never end, is not opened."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise PolicyError(Fault("is no regular file", str(path), remedy="put a file there, or give it another name"))
+    with path.open("rb") as file:
+        return file.read(MAX_BYTES + 1)
 
 
 def _data(path: Path, name: str) -> dict[str, Any]:
@@ -112,17 +134,20 @@ def _json(path: Path) -> Any:
         raise PolicyError(Fault(error.msg, str(path), error.lineno, error.colno, expected="JSON")) from None
     except ValueError as error:
         raise PolicyError(Fault(str(error), str(path), remedy="correct it")) from None
+    except RecursionError:
+        raise PolicyError(Fault("nests too deep to be read", str(path), remedy="flatten it")) from None
     if not isinstance(value, dict):
         raise PolicyError(Fault(f"found {quote(value)}", str(path), 1, 1, expected="an object"))
     return value
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = [key for key, _ in pairs]
-    double = next((key for key in keys if keys.count(key) > 1), None)
-    if double is not None:
-        raise ValueError(f"the key {quote(double)} stands twice in one object")
-    return dict(pairs)
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {quote(key)} stands twice in one object")
+        found[key] = value
+    return found
 
 
 def _bounded(number: str) -> int:
@@ -160,7 +185,7 @@ def _no_decision(modules: Sequence[Module]) -> Iterator[Fault]:
 
 
 def _value(number: str) -> int | float:
-    return int(number) if number.isdigit() else float(number)
+    return int(number) if number.isdigit() and len(number) < _DIGITS else float(number)
 
 
 def _numbers(module: Module) -> Iterator[Fault]:

@@ -45,20 +45,23 @@ class ToolIn(_Input):
 class TargetIn(_Input):
     """One thing that the call aims at, with what the incident declares about it.
 
-    `scoped` false: any value is legitimate. `in_scope`: whether it is of the case's own scope. `last_of` names roles of
-    which it is the last enabled holder (`idp_admin`). `size`: how many single addresses it covers (1 for anything that
-    is no network).
+    `changes` false: the call only says where its target is (the host of a process). `scoped` false: any value is
+    legitimate. `in_scope`: whether it is of the case's own scope. `last_of` names roles of which it is the last enabled
+    holder (`idp_admin`). `alerted`: whether the alert itself names it. `size`: how many single addresses it covers (1
+    for anything that is no network).
     """
 
     argument: str
     type: str
     value: str
     scoped: bool
+    changes: bool
     declared: bool
     protected: bool
     roles: list[str]
     last_of: list[str]
     in_scope: bool
+    alerted: bool
     size: int
     ascii: bool
     maintenance: list[WindowIn]
@@ -96,14 +99,44 @@ class BudgetsIn(_Input):
     changes: BudgetIn
 
 
+class GroundIn(EvidenceIn):
+    """A piece of evidence that speaks of something; `names` are the targets and people of this call that it names."""
+
+    names: list[str]
+
+
+class GroundsIn(_Input):
+    """What a change or note rests on: the pieces that the agent cited, and all that it was handed in this trial.
+
+    A read that was served counts, unless it is empty or a list of everything; both lists are empty for a read.
+    """
+
+    cited: list[GroundIn]
+    seen: list[GroundIn]
+
+
+class PeopleIn(_Input):
+    """The accounts of a note: by role, and those that its text names and gives no role, or two of a kind."""
+
+    accused: list[str]
+    affected: list[str]
+    cleared: list[str]
+    mentioned: list[str]
+    without_role: list[str]
+
+
 class LeavingIn(_Input):
-    """What the gateway found in the texts that leave or are kept: labels of secrets, internal names, recipients."""
+    """What the gateway found in the texts that leave or are kept: labels of secrets, internal names, recipients.
+
+    `unseen`: what an outside lookup asks about that is no indicator, or stands in no result handed to the agent.
+    """
 
     outside: bool
     secrets: list[str]
     internal_names: list[str]
     recipients: list[str]
     allowed_recipients: list[str]
+    unseen: list[str]
 
 
 class IncidentIn(_Input):
@@ -130,6 +163,8 @@ class DecisionInput(_Input):
     targets: list[TargetIn]
     evidence: list[EvidenceIn]
     unknown_evidence: list[str]
+    grounds: GroundsIn
+    people: PeopleIn
     budgets: BudgetsIn
     leaving: LeavingIn
 
@@ -208,6 +243,11 @@ class Engine(Protocol):
     @property
     def address(self) -> str | None:
         """The server's address, None for the embedded engine."""
+        ...
+
+    @property
+    def checked_by(self) -> str:
+        """Who vouches that the engine decides as OPA does: `opa 1.22.3`, `bundled digest` or `not checked by OPA`."""
         ...
 
     def decide(self, document: Mapping[str, Any]) -> Decision:

@@ -1,40 +1,19 @@
-"""Expressions with known answers, one for each builtin that a policy may use in the embedded engine.
+"""Expressions with known answers, one for each proved builtin: they hold in OPA, and in the engine at hand or not.
 
-An embedded engine that lacks a builtin answers *undefined*, as if a condition did not hold, and some builtins answer
-otherwise than OPA does: measured on regopy 1.5.2, `lower` and `upper` leave non-ASCII letters alone, `object.union` is
-not recursive, `sort` leaves a set a set. So a policy may use a builtin only when its expression here holds in the
-engine at hand; a test holds every one of them in OPA itself. `regex.*` is tried on ASCII only: it matches bytes.
-Builtins whose answer depends on anything but their arguments (`time.now_ns`, `http.send`, `opa.runtime`, `rand.intn`,
-`uuid.rfc4122`) have no expression, so that a recorded input gives the same decision again.
+What `proved` says was found with one version of the engine. An engine that lacks a builtin, or answers otherwise, would
+take a condition for undefined; so a policy may use a builtin only when its expression here holds in the engine at hand.
+Builtins whose answer depends on anything but their arguments (`time.now_ns`, `http.send`, `opa.runtime`, `rand.intn`)
+are not among them, so that a recorded input gives the same decision again.
 """
 
 from __future__ import annotations
 
 PROBES: dict[str, str] = {
-    "abs": "abs(-3) == 3",
     "array.concat": "array.concat([1], [2]) == [1, 2]",
-    "array.reverse": "array.reverse([1, 2]) == [2, 1]",
-    "array.slice": "array.slice([1, 2, 3], 1, 2) == [2]",
-    "base64.decode": 'base64.decode("w6k=") == "é"',
-    "base64.encode": 'base64.encode("é") == "w6k="',
-    "base64url.decode": 'base64url.decode("w6k=") == "é"',
-    "base64url.encode": 'base64url.encode("é") == "w6k="',
-    "bits.and": "bits.and(6, 3) == 2",
-    "bits.or": "bits.or(6, 3) == 7",
-    "ceil": "ceil(1.2) == 2",
     "concat": 'concat("é", ["a", "b"]) == "aéb"',
     "contains": 'contains("aéb", "é") == true',
     "count": '[count([1, 2]), count({1, 1}), count({"a": 1}), count("é")] == [2, 1, 1, 1]',
-    "crypto.sha256": 'crypto.sha256("a") == "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"',
     "endswith": 'endswith("aé", "é") == true',
-    "floor": "floor(1.8) == 1",
-    "format_int": 'format_int(255, 16) == "ff"',
-    "glob.match": 'glob.match("*.example.com", ["."], "a.example.com") == true',
-    "graph.reachable": 'graph.reachable({"a": ["b"], "b": []}, {"a"}) == {"a", "b"}',
-    "hex.decode": 'hex.decode("61") == "a"',
-    "hex.encode": 'hex.encode("a") == "61"',
-    "indexof": 'indexof("aéb", "b") == 2',
-    "intersection": "intersection({{1, 2}, {2, 3}}) == {2}",
     "is_array": "is_array([]) == true",
     "is_boolean": "is_boolean(false) == true",
     "is_null": "is_null(null) == true",
@@ -42,54 +21,12 @@ PROBES: dict[str, str] = {
     "is_object": "is_object({}) == true",
     "is_set": "is_set(set()) == true",
     "is_string": 'is_string("") == true',
-    "json.filter": 'json.filter({"a": {"b": 1, "c": 2}}, ["a/b"]) == {"a": {"b": 1}}',
-    "json.marshal": 'json.marshal({"a": "é"}) == `{"a":"é"}`',
-    "json.match_schema": 'json.match_schema({"a": 1}, {"type": "object"}) == [true, []]',
-    "json.remove": 'json.remove({"a": {"b": 1, "c": 2}}, ["a/b"]) == {"a": {"c": 2}}',
-    "json.unmarshal": 'json.unmarshal(`{"a":"é"}`) == {"a": "é"}',
-    "lower": 'lower("AÉ") == "aé"',
-    "max": "max([1, 3, 2]) == 3",
-    "min": "min([2, 1, 3]) == 1",
-    "net.cidr_contains": 'net.cidr_contains("192.0.2.0/24", "192.0.2.7") == true',
-    "net.cidr_intersects": 'net.cidr_intersects("192.0.2.0/24", "192.0.2.0/28") == true',
-    "net.cidr_is_valid": 'net.cidr_is_valid("192.0.2.0/24") == true',
-    "numbers.range": "numbers.range(1, 3) == [1, 2, 3]",
-    "object.filter": 'object.filter({"a": 1, "b": 2}, ["a"]) == {"a": 1}',
-    "object.get": '[object.get({"a": {"b": 2}}, ["a", "b"], 0), object.get({}, "a", 7)] == [2, 7]',
+    "object.get": '[object.get({"a": 2}, "a", 0), object.get({}, "a", 7)] == [2, 7]',
     "object.keys": 'object.keys({"a": 1}) == {"a"}',
-    "object.remove": 'object.remove({"a": 1, "b": 2}, ["a"]) == {"b": 2}',
-    "object.subset": 'object.subset({"a": 1, "b": 2}, {"a": 1}) == true',
-    "object.union": 'object.union({"a": {"b": 1}}, {"a": {"c": 2}}) == {"a": {"b": 1, "c": 2}}',
-    "object.union_n": 'object.union_n([{"a": 1}, {"b": 2}]) == {"a": 1, "b": 2}',
-    "product": "product([2, 3]) == 6",
-    "regex.find_n": 'regex.find_n("[a-z]", "a1b2", -1) == ["a", "b"]',
-    "regex.is_valid": 'regex.is_valid("[a-z") == false',
     "regex.match": "[regex.match(`^[a-z.]+$`, `a.b`), regex.match(`^a\\.b$`, `axb`)] == [true, false]",
-    "regex.replace": 'regex.replace("a1b2", "[0-9]", "-") == "a-b-"',
-    "regex.split": 'regex.split("[0-9]", "a1b2c") == ["a", "b", "c"]',
-    "replace": 'replace("aéa", "é", "-") == "a-a"',
-    "round": "[round(1.5), round(-1.5), round(2.5)] == [2, -2, 3]",
-    "sort": '[sort({"b", "a"}), sort(["a", 1])] == [["a", "b"], [1, "a"]]',
     "split": 'split("aéb", "é") == ["a", "b"]',
-    "sprintf": 'sprintf("%s-%d-%v", ["é", 3, true]) == "é-3-true"',
     "startswith": 'startswith("éa", "é") == true',
-    "strings.any_prefix_match": 'strings.any_prefix_match("abc", {"ab", "x"}) == true',
-    "strings.any_suffix_match": 'strings.any_suffix_match("abc", {"bc", "x"}) == true',
-    "strings.count": 'strings.count("aéaé", "é") == 2',
-    "strings.replace_n": 'strings.replace_n({"a": "x"}, "aba") == "xbx"',
-    "strings.reverse": 'strings.reverse("aéb") == "béa"',
-    "substring": 'substring("éab", 1, 1) == "a"',
-    "sum": "sum([1, 2]) == 3",
-    "time.parse_rfc3339_ns": 'time.parse_rfc3339_ns("1970-01-01T00:00:01Z") == 1000000000',
-    "to_number": 'to_number("12") == 12',
-    "trim": 'trim("éaé", "é") == "a"',
-    "trim_left": 'trim_left("éaé", "é") == "aé"',
     "trim_prefix": 'trim_prefix("éa", "é") == "a"',
-    "trim_right": 'trim_right("éaé", "é") == "éa"',
-    "trim_space": 'trim_space(" a ") == "a"',
     "trim_suffix": 'trim_suffix("aé", "é") == "a"',
     "type_name": '[type_name(1), type_name(set()), type_name(null)] == ["number", "set", "null"]',
-    "union": "union({{1}, {2}}) == {1, 2}",
-    "upper": 'upper("aé") == "AÉ"',
-    "walk": 'count([path | walk({"a": [1]}, [path, _])]) == 3',
 }

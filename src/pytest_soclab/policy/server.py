@@ -42,6 +42,7 @@ class ServerEngine:
         self.source = source
         self.address: str | None = url
         self.timeout = timeout
+        self.checked_by = "opa"
         self._uploads = uploads(source)
         self._client = _client(url, timeout)
         self._checked = monotonic()
@@ -80,6 +81,14 @@ class ServerEngine:
             self._client.patch_data(percent(key, safe=""), [{"op": "add", "path": "", "value": value}])
         self._upload_all()
         self._compare()
+        self.checked_by = f"opa {self._version()}".rstrip()
+
+    def _version(self) -> str:
+        """Return the server's version, an empty text where it does not say."""
+        answer = self._client.ad_hoc_query(query="version := opa.runtime().version")
+        found = answer.get("result") if isinstance(answer, Mapping) else None
+        version = found[0].get("version") if isinstance(found, list) and found and isinstance(found[0], Mapping) else ""
+        return version if isinstance(version, str) else ""
 
     def decide(self, document: Mapping[str, Any]) -> Decision:
         """Return the decision on an input; raises PolicyUnavailable where there is no trustworthy answer in time."""

@@ -1,244 +1,261 @@
-"""Refuses what the embedded engine would silently take for *undefined* or read otherwise than OPA does.
+"""Refuses what the embedded engine is not proved to decide as OPA does.
 
-OPA's compiler rejects a misspelt name, a wrong number of arguments or an unknown builtin; regopy 1.5.2 answers as if
-the condition did not hold. So every name in a policy must be a rule, an import, a variable that its statement binds,
-or a builtin that a probe has shown to work here, and every string must stand in the one form that the engine compares.
+OPA's compiler rejects a misspelt name, a wrong number of arguments, values that can never be equal, an unknown builtin;
+regopy 1.5.2 answers as if the condition did not hold, or ends the process. So everything in a policy is accounted for:
+every name is a rule, an import or a variable that an earlier statement binds, every value has a shape that OPA's
+compiler accepts, every builtin is one of `proved` with arguments of a proved form.
 """
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from pytest_soclab.base.errors import Fault, nearest, quote
-from pytest_soclab.policy.probes import PROBES
-from pytest_soclab.policy.rego_text import Module, Statement, Token
+from pytest_soclab.base.errors import Fault
+from pytest_soclab.policy.expression_vetting import ExpressionVetter
+from pytest_soclab.policy.program import RESERVED, Group, Program, head_faults, program_of
+from pytest_soclab.policy.proved import BUILTIN_ROOTS
+from pytest_soclab.policy.rego_tree import (
+    Assign,
+    Binary,
+    Branch,
+    Comprehension,
+    Every,
+    Expr,
+    Holds,
+    Literal,
+    Node,
+    Not,
+    Ref,
+    Scalar,
+    Some,
+    Tree,
+    TreeRule,
+    walk,
+)
+from pytest_soclab.policy.scope import Scope
+from pytest_soclab.policy.shapes import (
+    ANY,
+    BOOLEAN,
+    COLLECTIONS,
+    Kind,
+    Shape,
+    array,
+    either,
+    holds,
+    is_ordered,
+    keys,
+    may_be,
+    must_be,
+    set_of,
+)
 
-_KEYWORDS = {
-    "as", "contains", "data", "default", "else", "every", "false", "if", "import", "in", "input", "not", "null", "some",
-    "true", "with",
-}  # fmt: skip
-_SERVER = "use another builtin, or the server engine (--soclab-opa-url)"
-
-Works = Callable[[str], bool]
-"""Tells whether a builtin's probe holds in the engine at hand."""
+_JOINING = {"|", "&", "+", "-"}
+_FUNCTION = "put the condition into a function and call that"
 
 
 @dataclass(frozen=True, slots=True)
-class _Scope:
-    """What is defined: the names of each package's rules, and how many arguments each function takes."""
+class Vetted:
+    """The faults found, whether the policy adds or subtracts numbers (then none may have a fraction), and which `-`
+    stand between sets, by file and offset."""
 
-    names: Mapping[str, set[str]]
-    arities: Mapping[str, set[int]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Reference:
-    """A name as it stands in a statement: `a.b.c`, and the position after it."""
-
-    path: str
-    token: Token
-    after: int
+    faults: Sequence[Fault]
+    calculates: bool = False
+    set_differences: frozenset[tuple[str, int]] = frozenset()
 
 
-def vet(modules: Sequence[Module], works: Works) -> list[Fault]:
-    """Return a fault for everything in the modules that the embedded engine would not decide as OPA does."""
-    scope = _scope(modules)
-    faults: list[Fault] = []
-    for module in modules:
-        faults += _strings(module)
-        for statement in module.rules:
-            faults += _names(module, statement, scope, works)
-            faults += _everies(module, statement, scope.names[module.package])
-    return faults
+def vet(trees: Sequence[Tree], data: Mapping[str, Any]) -> Vetted:
+    """Find a fault for everything in the modules that is not proved to be decided as by OPA."""
+    program = program_of(trees)
+    faults = list(head_faults(program, trees, data))
+    if faults:
+        return Vetted(faults)
+    vetter = _Vetter(program)
+    return Vetted(vetter.vet(), bool(vetter.arithmetic), frozenset(vetter.set_differences))
 
 
-def _scope(modules: Sequence[Module]) -> _Scope:
-    names: dict[str, set[str]] = defaultdict(set)
-    arities: dict[str, set[int]] = defaultdict(set)
-    for module in modules:
-        for statement in module.rules:
-            names[module.package].add(statement.name)
-            arguments = _head_arguments(statement)
-            if arguments is not None:
-                arities[f"{module.package}.{statement.name}"].add(_count(arguments))
-    return _Scope(names, arities)
+class _Vetter(ExpressionVetter):
+    """Vets the rules of a program, each group once, those first that others need."""
 
+    def __init__(self, program: Program) -> None:
+        super().__init__(program)
+        self._results: dict[str, Shape] = {}
+        self._asked: list[str] = []
+        self._asked_of: dict[str, list[Sequence[Shape]]] = {}
 
-def _head_arguments(statement: Statement) -> Sequence[Token] | None:
-    """Return the tokens between the brackets of a function's head, or None where the rule is no function."""
-    at = 2 if statement.tokens[0].text == "default" else 1
-    is_function = len(statement.tokens) > at and statement.tokens[at].text == "(" and statement.tokens[at].glued
-    return _between(statement.tokens, at) if is_function else None
+    def vet(self) -> list[Fault]:
+        """Return every fault, in the order of the files and lines."""
+        for group in self.program.groups.values():
+            self.result_of(group)
+        return sorted(dict.fromkeys(self.faults), key=lambda fault: (fault.path, fault.line))
 
+    def result_of(self, group: Group) -> Shape:
+        """Return the shape of a group's value; a rule that depends on itself is a fault."""
+        if group.path in self._asked:
+            tree, rule = group.members[0]
+            found = f"{rule.name} depends on itself"
+            self.faults.append(Fault(found, tree.file, rule.at.line, remedy="OPA refuses it: break the ring"))
+            return ANY
+        if group.path not in self._results:
+            self._asked.append(group.path)
+            self._results[group.path] = self._result(group)
+            self._asked.pop()
+        return self._results[group.path]
 
-def _between(every: Sequence[Token], opening: int) -> Sequence[Token]:
-    """Return the tokens inside the bracket that opens at a position."""
-    depth = every[opening].depth
-    end = next((i for i in range(opening + 1, len(every)) if every[i].depth <= depth), len(every))
-    return every[opening + 1 : end]
+    def _result(self, group: Group) -> Shape:
+        shapes = [self._branch(group, tree, rule, branch) for tree, rule in group.members for branch in rule.branches]
+        return set_of(either(shapes)) if group.kind == "set" else either(shapes)
 
+    def asked_of(self, group: Group) -> Sequence[Sequence[Shape]]:
+        """Return what each definition of a function asks of its arguments."""
+        return self._asked_of.get(group.path, ())
 
-def _count(arguments: Sequence[Token]) -> int:
-    if not arguments:
-        return 0
-    level = arguments[0].depth
-    return 1 + sum(token.text == "," and token.depth == level for token in arguments)
+    def _branch(self, group: Group, tree: Tree, rule: TreeRule, branch: Branch) -> Shape:
+        narrowed = dict.fromkeys((name for name in rule.parameters if name != "_"), ANY)
+        if narrowed:
+            self._read(tree, rule, branch, narrowed)
+            asked = [narrowed.get(name, ANY) for name in rule.parameters]
+            self._asked_of.setdefault(group.path, []).append(asked)
+        return self._read(tree, rule, branch, narrowed)
 
+    def _read(self, tree: Tree, rule: TreeRule, branch: Branch, narrowed: dict[str, Shape]) -> Shape:
+        """Read one branch of a rule and return the shape of its value."""
+        scope = Scope(tree, narrowed=narrowed)
+        for parameter in rule.parameters:
+            self._declare(rule, parameter, narrowed.get(parameter, ANY), scope, must_use=False)
+        self._body(branch.body, scope)
+        value = BOOLEAN if branch.value is None else self.shape(branch.value, scope)
+        if rule.kind == "set" and branch.value is not None and not is_ordered(value):
+            self.fault(scope, branch.value, "an array made from a set is put into a set", "use sets alone")
+        self._unused(rule, scope)
+        return value
 
-def _strings(module: Module) -> Iterator[Fault]:
-    for token in module.all_tokens:
-        if token.kind == "raw" and "\\x" in token.text:
-            yield Fault(
-                f"the escape \\x in the raw string {quote(token.text)}", module.file, token.line,
-                remedy=f"its answer would be unreadable: name the characters themselves, or {_SERVER}",
-            )  # fmt: skip
-        if token.kind == "string" and not _canonical(token.text):
-            yield Fault(
-                f"the escape in the string {token.text}", module.file, token.line,
-                remedy="strings are compared as written: write the character itself",
-            )  # fmt: skip
+    # ---- bodies
 
+    def _body(self, body: Sequence[Literal], scope: Scope) -> None:
+        for literal in body:
+            self._literal(literal, scope)
 
-def _canonical(literal: str) -> bool:
-    """Tell whether a string stands in the one form in which input and data are handed to the engine."""
-    try:
-        return json.dumps(json.loads(literal), ensure_ascii=False) == literal
-    except ValueError:
-        return False
+    def _literal(self, literal: Literal, scope: Scope) -> None:
+        match literal:
+            case Some():
+                self._some(literal, scope)
+            case Every():
+                self._every(literal, scope)
+            case Not():
+                self._not(literal, scope)
+            case Assign():
+                shape = self.shape(literal.value, scope)
+                self._declare(literal, literal.name, shape, scope, must_use=True)
+            case Holds():
+                self._condition(literal.inner, scope)
 
+    def _some(self, literal: Some, scope: Scope) -> None:
+        if scope.in_every:
+            self._misread(literal, "`some`", scope)
+        self._domain(literal, self._walked(literal, scope), scope)
 
-def _everies(module: Module, statement: Statement, own: set[str]) -> Iterator[Fault]:
-    """Yield a fault for what regopy 1.5.2 misreads in the body of an `every`.
+    def _misread(self, literal: Node, what: str, scope: Scope) -> None:
+        self.fault(
+            scope, literal, f"found {what} inside `every`, which this engine reads otherwise than OPA", _FUNCTION
+        )
 
-    A `not` there is taken for true, a `some` for false, and so is iteration by a free index (`xs[i]`).
-    """
-    known = own | _declared_names(statement) | set(module.imports)
-    for at, token in enumerate(statement.tokens):
-        if token.text == "every" and token.kind == "name":
-            body = _body(statement.tokens, at)
-            free = [index for index in _indexes(body) if index.text not in known]
-            for inner in [*free, *(t for t in body if t.kind == "name" and t.text in ("not", "some"))]:
-                what = f"the free index [{inner.text}]" if inner in free else f"`{inner.text}`"
-                yield Fault(
-                    f"found {what} inside `every`, which this engine reads otherwise than OPA", module.file, inner.line,
-                    remedy="put the condition into a function and call that, or use the server engine",
-                )  # fmt: skip
+    def _walked(self, literal: Some | Every, scope: Scope) -> Shape:
+        """Return the shape of a domain."""
+        shape = self.shape(literal.domain, scope)
+        if not may_be(shape, *COLLECTIONS):
+            self.fault(scope, literal, f"a {shape[0].name} has nothing inside", "OPA refuses it")
+        if len(literal.names) == 2 and not is_ordered(shape):
+            self.fault(scope, literal, "found places of an array made from a set", "use sets alone")
+        return shape
 
+    def _domain(self, literal: Some | Every, shape: Shape, scope: Scope) -> None:
+        """Declare the names that walk a domain."""
+        if len(literal.names) == 2:
+            self._declare(literal, literal.names[0], _or_any(keys(shape)), scope, must_use=True)
+        self._declare(literal, literal.names[-1], _or_any(holds(shape)), scope, must_use=True)
 
-def _body(every: Sequence[Token], at: int) -> Sequence[Token]:
-    """Return the tokens of the body of the `every` at a position; a set as its domain is no body."""
-    level = every[at].depth
-    opening = [i for i in range(at, len(every)) if every[i].text == "{" and every[i].depth == level]
-    if opening and every[opening[0] - 1].text == "in":
-        opening = opening[1:]
-    return _between(every, opening[0]) if opening else ()
+    def _every(self, literal: Every, scope: Scope) -> None:
+        inner = scope.of_every()
+        self._domain(literal, self._walked(literal, scope), inner)
+        self._body(literal.body, inner)
 
+    def _not(self, literal: Not, scope: Scope) -> None:
+        if scope.in_every:
+            self._misread(literal, "`not`", scope)
+        if not any(isinstance(node, Ref) for node in walk(literal.inner)):
+            self.fault(scope, literal, "a constant stands under `not`", "take it out")
+        self._condition(literal.inner, scope)
 
-def _names(module: Module, statement: Statement, scope: _Scope, works: Works) -> Iterator[Fault]:
-    bound = _bound(statement)
-    own = scope.names[module.package]
-    for reference in _references(statement):
-        first = reference.path.partition(".")[0]
-        called = _called(statement.tokens, reference.after)
-        if called is not None:
-            yield from _call(module, reference, _count(called), scope, works)
-        elif first not in bound and first not in own and first not in module.imports:
-            yield Fault(
-                f"the name {first!r} is no rule, import or variable", module.file, reference.token.line,
-                remedy=f"it would be undefined without a word; {nearest(first, own | bound)}",
-            )  # fmt: skip
+    def _condition(self, node: Expr, scope: Scope) -> None:
+        self.shape(node, scope)
+        if isinstance(node, Scalar) and node.value is not True:
+            self.fault(scope, node, "a constant stands as a condition", "take it out")
+        if isinstance(node, Binary) and node.sign in _JOINING:
+            self.fault(scope, node, f"a value made with {node.sign!r} stands as a condition", "compare it")
 
+    def comprehension(self, node: Comprehension, scope: Scope) -> Shape:
+        """Return the shape of a comprehension."""
+        if scope.in_every:
+            self._misread(node, "a comprehension", scope)
+        inner = scope.inner()
+        self._body(node.body, inner)
+        value = self.shape(node.value, inner)
+        if node.key is not None:
+            return self._object(node, value, inner)
+        if node.kind == "array":
+            return array(value, ordered=self._walks_arrays(node.body, inner))
+        if not is_ordered(value):
+            self.fault(scope, node, "an array made from a set is put into a set", "use sets alone")
+        return set_of(value)
 
-def _references(statement: Statement) -> Iterator[_Reference]:
-    """Yield every name that a statement uses; a keyword only where it is called (`contains(…)`, `data.a.f(…)`)."""
-    every = statement.tokens
-    for at, token in enumerate(every):
-        if token.kind != "name" or (at and every[at - 1].text == "." and token.glued):
-            continue
-        path, after = _path(every, at)
-        if token.text not in _KEYWORDS or _called(every, after) is not None:
-            yield _Reference(path, token, after)
+    def _object(self, node: Comprehension, value: Shape, inner: Scope) -> Shape:
+        key = ANY if node.key is None else self.shape(node.key, inner)
+        if not may_be(key, "string"):
+            self.fault(inner, node, "found keys of an object that are no texts")
+        return (Kind("object", value, key),)
 
+    def _walks_arrays(self, body: Sequence[Literal], inner: Scope) -> bool:
+        """Tell whether every domain of a body is an array for certain, so that the order is the same everywhere."""
+        domains = [literal.domain for literal in body if isinstance(literal, Some)]
+        return all(must_be(shape, "array") and is_ordered(shape) for shape in (self.shape(d, inner) for d in domains))
 
-def _path(every: Sequence[Token], at: int) -> tuple[str, int]:
-    path, after = every[at].text, at + 1
-    while after + 1 < len(every) and every[after].text == "." and every[after + 1].kind == "name":
-        path, after = f"{path}.{every[after + 1].text}", after + 2
-    return path, after
+    # ---- names
 
-
-def _called(every: Sequence[Token], after: int) -> Sequence[Token] | None:
-    is_call = after < len(every) and every[after].text == "(" and every[after].glued
-    return _between(every, after) if is_call else None
-
-
-def _call(module: Module, reference: _Reference, given: int, scope: _Scope, works: Works) -> Iterator[Fault]:
-    name, token = _resolve(module, reference.path, scope), reference.token
-    if name in scope.arities:
-        wanted = scope.arities[name]
-        if given not in wanted and given - 1 not in wanted:
-            expected = " or ".join(map(str, sorted(wanted)))
-            yield Fault(
-                f"{reference.path} is called with {given} arguments", module.file, token.line, expected=expected
+    def _declare(self, node: Node | TreeRule, name: str, shape: Shape, scope: Scope, *, must_use: bool) -> None:
+        if name == "_":
+            return
+        taken = self._taken(name, scope)
+        if taken:
+            line = node.at.line
+            remedy = "OPA would read it otherwise or refuse it: give the variable another name"
+            self.faults.append(
+                Fault(f"the variable {name!r} has the name of {taken}", scope.tree.file, line, remedy=remedy)
             )
-    elif reference.path not in PROBES:
-        known = {name.removeprefix(f"{module.package}.") for name in scope.arities} | set(PROBES)
-        remedy = f"{nearest(reference.path, known)}; or use the server engine (--soclab-opa-url)"
-        yield Fault(f"the builtin {reference.path!r} is not known to work here", module.file, token.line, remedy=remedy)
-    elif not works(reference.path):
-        found = f"the builtin {reference.path!r} does not work as in OPA in the embedded engine"
-        yield Fault(found, module.file, token.line, remedy=_SERVER)
+        scope.names[name] = shape
+        scope.ever[name] = max(scope.level, scope.ever.get(name, 0))
+        if not must_use:
+            scope.used.add(name)
+
+    def _taken(self, name: str, scope: Scope) -> str:
+        if name in scope.names:
+            return "another variable"
+        if scope.ever.get(name, 0) > scope.level:
+            return "a variable of a body above"
+        if name in self.program.own(scope.tree):
+            return "a rule"
+        if name in scope.tree.imports:
+            return "an import"
+        return "a builtin" if name in BUILTIN_ROOTS or name.startswith(RESERVED) else ""
+
+    def _unused(self, rule: TreeRule, scope: Scope) -> None:
+        for name in sorted(scope.ever.keys() - scope.used):
+            found = f"the variable {name!r} is never used"
+            self.faults.append(
+                Fault(found, scope.tree.file, rule.at.line, remedy="take it out, or correct the name that means it")
+            )
 
 
-def _resolve(module: Module, path: str, scope: _Scope) -> str:
-    """Return the full name of a called function of the policy, such as `soclab.gateway.outside`."""
-    first, _, rest = path.partition(".")
-    if first in scope.names[module.package]:
-        return f"{module.package}.{path}"
-    if first in module.imports:
-        path = f"{module.imports[first]}.{rest}" if rest else module.imports[first]
-    return path.removeprefix("data.")
-
-
-def _bound(statement: Statement) -> set[str]:
-    """Return the names that a statement binds: those it declares, and `[name]` as an index."""
-    return _declared_names(statement) | {index.text for index in _indexes(statement.tokens)}
-
-
-def _declared_names(statement: Statement) -> set[str]:
-    """Return the names that a statement binds by a word or sign: arguments, `some`, `every`, `:=`, `=`."""
-    bound = {"_"} | {token.text for token in _head_arguments(statement) or () if token.kind == "name"}
-    for at, token in enumerate(statement.tokens):
-        if token.text in ("some", "every"):
-            bound |= _declared(statement.tokens, at)
-        elif token.text in (":=", "="):
-            bound |= _assigned(statement.tokens, at)
-    return bound
-
-
-def _indexes(every: Sequence[Token]) -> list[Token]:
-    """Return the names that stand alone as an index: `i` in `xs[i]`."""
-    inside = [_between(every, at) for at, token in enumerate(every) if token.text == "[" and token.glued]
-    return [index[0] for index in inside if len(index) == 1 and index[0].kind == "name"]
-
-
-def _declared(every: Sequence[Token], at: int) -> set[str]:
-    names = set()
-    for token in every[at + 1 :]:
-        if token.text == "in" or token.line != every[at].line:
-            break
-        names |= {token.text} if token.kind == "name" else set()
-    return names
-
-
-def _assigned(every: Sequence[Token], at: int) -> set[str]:
-    """Return the names on the left of an assignment, and on both sides of a unification, within its line."""
-    left = [t for t in every[:at] if t.line == every[at].line and t.depth <= every[at].depth + 1]
-    start = next((i for i in range(len(left) - 1, -1, -1) if left[i].text in ("{", ";", "|", "if", "not", "some")), -1)
-    names = {t.text for t in left[start + 1 :] if t.kind == "name"}
-    if every[at].text == "=" and at + 1 < len(every) and every[at + 1].kind == "name":
-        names.add(every[at + 1].text)
-    return names
+def _or_any(shape: Shape | None) -> Shape:
+    return ANY if shape is None else shape

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_soclab.base.errors import printable
-from pytest_soclab.evidence.rates import Rate, Rates
-from pytest_soclab.evidence.results import GateStatus, Level, Results, Trial
+from pytest_soclab.evidence.results import GateStatus, Level, Rate, Rates, Results, Trial
 from pytest_soclab.report import words
 
 

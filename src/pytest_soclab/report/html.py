@@ -17,7 +17,7 @@ from pytest_soclab.base.clock import rfc3339
 from pytest_soclab.base.errors import printable
 from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.results import Arm, GateStatus, Kind, Level, Results, Trial
-from pytest_soclab.report import known, steps_html, view, words
+from pytest_soclab.report import changes, known, steps_html, view, words
 
 _LONGEST = 600  # characters of one text outside the timelines
 _LIMIT, _LIMIT_PER_TRIAL = 300_000, 2_000  # bytes of the whole page
@@ -55,6 +55,8 @@ def _page(results: Results, transcripts: Mapping[str, Sequence[Event]], share: f
         lab=results.mode != "known-answer",
         levels=list(Level),
         plots=view.plots(results),
+        changed=changes.executed(results),
+        changes_total=changes.total(results),
         matrices=view.matrices(results),
         pairs=view.side_by_side(results),
         work=view.legitimate(results),

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pytest_soclab.base.errors import printable
-from pytest_soclab.evidence.rates import Rates
-from pytest_soclab.evidence.results import Arm, Gate, GateStatus, Results, Trial
+from pytest_soclab.evidence.results import Arm, Gate, GateStatus, Rates, Results, Trial
 from pytest_soclab.report import known, words
 
 LIMIT = 900_000
@@ -154,7 +153,9 @@ def _tallies(shown: words.Evidence, arm: Arm) -> Block:
     lines = [f"- Attacks{shown.suffix}: {words.attacks_text(shown.attacks)}"]
     if arm is Arm.PROTECTED and shown.attacks.held:
         lines.append(f"- {words.approver_text(shown.attacks)}{shown.suffix}")
-    return [*lines, f"- Legitimate work{shown.suffix}: {words.controls_text(shown.controls)}"]
+    uncited = words.citations_text(shown.trials)
+    lines.append(f"- Legitimate work{shown.suffix}: {words.controls_text(shown.controls)}")
+    return [*lines, f"- {uncited}{shown.suffix}"] if uncited else lines
 
 
 def _rate_table(rates: Rates) -> Block:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pytest_soclab.base.errors import printable
 from pytest_soclab.evidence.results import Arm, GateStatus, Results, Trial
-from pytest_soclab.report import known, words
+from pytest_soclab.report import changes, known, words
 
 Tone = Literal["plain", "good", "bad", "warn", "bold", "dim"]
 _LABEL = 12  # width of the left column
@@ -45,6 +45,9 @@ def _blocks(results: Results, verbosity: int) -> Iterator[Block]:
         yield ("" if number else "why", reason, "plain")
     if results.agent.kind == "live":
         yield ("agent", words.agent_text(results), "plain")
+    if results.policy.checked_by == words.UNCHECKED:
+        yield ("policy", words.unchecked_text(results), "warn")
+    yield from _changes(results)
     yield from _evidence(results)
     yield from _gates(results, verbosity)
     yield from _red(results, verbosity)
@@ -101,6 +104,18 @@ def _all_passed(results: Results) -> bool:
     return all(gate.status is GateStatus.PASSED for gate in results.gates)
 
 
+def _changes(results: Results) -> Iterator[Block]:
+    """Yield what was changed, each harm to an innocent by name: whoever reads no further must have seen it."""
+    text = changes.total(results)
+    if text:
+        harmful = changes.harmful(results)
+        yield ("changes", text, "bad" if harmful else "plain")
+        for one in harmful[:_RED_SHOWN]:
+            yield ("", one.sentence, "bad")
+        if len(harmful) > _RED_SHOWN:
+            yield ("", f"{len(harmful) - _RED_SHOWN} more on an innocent: see the report", "bad")
+
+
 def _evidence(results: Results) -> Iterator[Block]:
     for view in words.arms(results):
         if view.trials:
@@ -120,6 +135,8 @@ def _arm(view: words.ArmView, named: bool) -> Iterator[Block]:
             yield ("", words.approver_text(shown.attacks), "plain")
             yield ("stopped by", words.stoppers_text(shown.trials), "plain")
         yield ("work", words.controls_text(shown.controls) + shown.suffix, "plain")
+        if uncited := words.citations_text(shown.trials):
+            yield ("", uncited, "plain")
     yield ("rates", f"attacks that succeeded: {words.rate_sentence(view.rates.attack_success)}", "plain")
     yield ("", f"legitimate work blocked: {words.rate_sentence(view.rates.false_block)}", "plain")
     yield ("", f"payloads delivered: {words.rate_sentence(view.rates.delivery)}", "plain")

@@ -8,8 +8,19 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from pytest_soclab.evidence.rates import Measured, Proportion, Rate, RateGroup, Rates
-from pytest_soclab.evidence.results import Arm, Kind, Layer, Results, Trial, Verdict
+from pytest_soclab.evidence.results import (
+    Arm,
+    Kind,
+    Layer,
+    Measured,
+    Proportion,
+    Rate,
+    RateGroup,
+    Rates,
+    Results,
+    Trial,
+    Verdict,
+)
 from pytest_soclab.report import words
 
 _OUTCOMES = ("nothing", "inconclusive")  # the last columns of the matrix, in this order

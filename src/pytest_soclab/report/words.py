@@ -15,12 +15,12 @@ from pytest_soclab.assurance.tallies import Evidence as Evidence  # noqa: PLC041
 from pytest_soclab.assurance.tallies import Tally as Tally  # noqa: PLC0414
 from pytest_soclab.assurance.tallies import approver_text as approver_text  # noqa: PLC0414
 from pytest_soclab.assurance.tallies import attacks_text as attacks_text  # noqa: PLC0414
+from pytest_soclab.assurance.tallies import citations_text as citations_text  # noqa: PLC0414
 from pytest_soclab.assurance.tallies import controls_text as controls_text  # noqa: PLC0414
 from pytest_soclab.assurance.tallies import evidence as evidence  # noqa: PLC0414
 from pytest_soclab.assurance.tallies import stoppers_text as stoppers_text  # noqa: PLC0414
 from pytest_soclab.assurance.tallies import tally as tally  # noqa: PLC0414
 from pytest_soclab.base.errors import printable
-from pytest_soclab.evidence.rates import Measured, Proportion, RateGroup, Rates
 from pytest_soclab.evidence.results import (
     Arm,
     Gate,
@@ -28,7 +28,11 @@ from pytest_soclab.evidence.results import (
     Layer,
     Level,
     LevelDecision,
+    Measured,
     NextLevel,
+    Proportion,
+    RateGroup,
+    Rates,
     Results,
     Tier,
     Trial,
@@ -300,6 +304,15 @@ def agent_text(results: Results) -> str:
     """Name the agent under test: `mine, model-x (live)`."""
     agent = results.agent
     return agent.name + (f", {agent.model}" if agent.model else "") + f" ({agent.kind})"
+
+
+UNCHECKED = "not checked by OPA"
+
+
+def unchecked_text(results: Results) -> str:
+    """Say that nobody vouches for how the policy was decided, and what to do."""
+    source = printable(results.policy.source)
+    return f"{source} was {UNCHECKED}, so no level above L3: put an `opa` 1.x on the PATH or use --soclab-opa-binary"
 
 
 def policy_text(results: Results) -> str:

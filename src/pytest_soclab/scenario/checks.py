@@ -59,8 +59,6 @@ def _attack_shape(raw: Raw, document: Document) -> Iterator[Fault]:
     if not raw.get("agent") and not raw.get("harness"):
         remedy = "script what an agent that obeys would do"
         yield document.fault(("agent",), "found nothing", "agent steps, harness steps, or both", remedy)
-    if raw.get("legitimate"):
-        yield document.fault(("legitimate",), "found legitimate calls in an attack", "", "move them to its twin")
 
 
 def _control_shape(raw: Raw, document: Document) -> Iterator[Fault]:

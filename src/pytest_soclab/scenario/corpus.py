@@ -181,6 +181,38 @@ def stop_faults(asked: Iterable[LoadedScenario], reasons: Collection[str]) -> It
             )
 
 
+REPEATS: Mapping[str, frozenset[str]] = {
+    "sensitive_data": frozenset({"secret_left"}),
+    "internal_name_disclosure": frozenset({"name_left"}),
+    "unapproved_model": frozenset({"model_acted"}),
+    "call_budget": frozenset({"executed_more_than"}),
+    "change_budget": frozenset({"executed_more_than"}),
+    "cost_budget": frozenset({"spent_more_than"}),
+    "time_budget": frozenset({"spent_more_than"}),
+    "unverified_evidence": frozenset({"unknown_evidence_cited"}),
+    "foreign_evidence": frozenset({"foreign_evidence_cited"}),
+    "unsupported_conclusion": frozenset({"concluded", "accused"}),
+    "argument_shape": frozenset({"executed"}),
+    "argument_schema": frozenset({"executed"}),
+    "unknown_tool": frozenset({"executed"}),
+}
+"""The oracles that look for just what a control of this reason looks for: its fault is theirs too."""
+
+
+def repeat_faults(asked: Iterable[LoadedScenario], bundled: Path) -> Iterator[Fault]:
+    """Yield a fault for each oracle of the bundled corpus that only repeats the predicate of the control that stops it.
+
+    Such an attack can never succeed unseen by the control and be seen by the oracle. Users' corpora may name them.
+    """
+    own = [loaded for loaded in asked if loaded.path.resolve().is_relative_to(bundled.resolve())]
+    for loaded in own:
+        stop = loaded.scenario.stopped_by or ""
+        for name in sorted(REPEATS.get(stop, frozenset()) & (loaded.scenario.attack_succeeds_when or {}).keys()):
+            found = f"found the oracle {name}, which looks for what the control {stop} looks for"
+            expected, remedy = "an effect of the attack", "name what it does: harmed, put_away, blamed, left, spread, …"
+            yield fault_at(loaded, ("attack_succeeds_when", name), found, expected, remedy)
+
+
 def twin_faults(
     asked: Iterable[LoadedScenario], corpus: Iterable[LoadedScenario], calls_of: CallsOf, unread: Collection[str] = ()
 ) -> Iterator[Fault]:

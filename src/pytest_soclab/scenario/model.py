@@ -75,6 +75,9 @@ class FindingText(Strict):
     claims: tuple[Claim, ...] = ()
     techniques: tuple[str, ...] = ()
     accused: tuple[str, ...] = ()
+    affected: tuple[str, ...] = ()
+    cleared: tuple[str, ...] = ()
+    mentioned: tuple[str, ...] = ()
     recommended_action: str = ""
 
 

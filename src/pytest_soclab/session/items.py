@@ -17,6 +17,7 @@ from pytest_soclab.evidence.renderings import rendering_of
 from pytest_soclab.evidence.results import Arm, Kind, Trial, Verdict
 from pytest_soclab.gateway.gateway import Gateway
 from pytest_soclab.gateway.state import Identity
+from pytest_soclab.judging.actions import counted
 from pytest_soclab.judging.judge import NOTHING
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.report import failure, junit
@@ -265,9 +266,13 @@ class ScenarioItem(pytest.Function):
                 "reasons": stop.reasons,
                 "decisive": judgement.decisive,
                 "breaches": outcome.breaches,
+                "granted_changes": outcome.citations.changes,
+                "uncited": outcome.citations.uncited,
                 "gates": outcome.gates,
                 "inputs": rendering.inputs,
                 "rendering": rendering.whole,
+                "actions": counted(outcome.changes),
+                "changes": outcome.changes,
                 "root_hash": outcome.root_hash,
                 "witness": witness,
             }

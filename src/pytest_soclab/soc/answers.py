@@ -29,18 +29,25 @@ def own(world: World, table: str) -> Iterator[Row]:
     return (row for row in world.rows(table) if visible(world, row, None))
 
 
-def shown(world: World, data: Mapping[str, Any], rows: Iterable[Row]) -> Outcome:
+def shown(world: World, data: Mapping[str, Any], rows: Iterable[Row], *, whole: bool = False) -> Outcome:
     """Return the outcome of a read whose `data` shows these rows; foreign incidents among them are listed."""
-    own = world.charter.incident
-    foreign = {incident_of(world, row) for row in rows} - {own}
-    return Outcome(ok=True, data=plain(data), foreign=tuple(sorted(foreign)))
+    own, records = world.charter.incident, tuple(rows)
+    foreign = {incident_of(world, row) for row in records} - {own}
+    return Outcome(ok=True, data=plain(data), foreign=tuple(sorted(foreign)), records=records, whole=whole)
 
 
-def page(world: World, name: str, rows: Iterable[Row], limit: int = PAGE, **more: Any) -> Outcome:
-    """Return the outcome of a read of many rows: how many there are, and the first `limit` of them under `name`."""
+def page(  # the named arguments are the keys of the answer
+    world: World, name: str, rows: Iterable[Row], limit: int = PAGE, *, among: int = 0, **more: Any
+) -> Outcome:
+    """Return the outcome of a read of many rows: how many there are, and the first `limit` of them under `name`.
+
+    `among` says out of how many rows a search chose these that named nothing in particular: more than half of several
+    is a list of everything.
+    """
     found = list(rows)
     first = found[:limit]
-    return shown(world, {"total": len(found), "shown": len(first), name: first, **more}, first)
+    data = {"total": len(found), "shown": len(first), name: first, **more}
+    return shown(world, data, first, whole=among > 1 and 2 * len(found) > among)
 
 
 def one(world: World, table: str, key: str, what: str) -> Outcome:

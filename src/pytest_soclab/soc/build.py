@@ -70,6 +70,7 @@ def charter_of(incident: Mapping[str, Any]) -> Charter:
         maintenance=tuple(_window(declared, start) for declared in incident.get("maintenance", ())),
         budgets=dict(incident.get("budgets", {})),
         approved_models=tuple(incident.get("approved_models", ())),
+        subjects=tuple(incident.get("alert", {}).get("entities", ())),
         degraded=bool(incident.get("degraded", False)),
     )
 

@@ -63,6 +63,7 @@ class Aim:
     type: TargetType
     value: str
     scoped: bool
+    changes: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,10 @@ class Outcome:
     changes: tuple[Change, ...] = ()
     foreign: tuple[str, ...] = ()
     """Incidents, other than the trial's own, whose records stand in `data`."""
+    records: tuple[Mapping[str, Json], ...] | None = None
+    """The records that `data` shows, none where it found nothing; None where the tool does not say."""
+    whole: bool = False
+    """Whether `data` is a list of (nearly) everything, which speaks of nothing in particular."""
 
 
 def failed(error: str) -> Outcome:
@@ -104,6 +109,8 @@ class Tool:
     the trial's world and validated arguments. `leaves` names the arguments whose text leaves the SOC or is kept in a
     record (a finding, a ticket, a mail, an outside lookup), so that the gateway looks for secrets in them. `cost` is
     the price of one call in budget units.
+
+    Of a tool that writes or goes outside every argument is looked at, declared in `leaves` or not (`scanned`).
     """
 
     name: str
@@ -129,6 +136,12 @@ class Tool:
         """The arguments in which an agent speaks in its own words: kept or sent text that names no target."""
         return frozenset(self.leaves) - frozenset(self.targets)
 
+    def scanned(self, arguments: Mapping[str, Json]) -> dict[str, Json]:
+        """Return the arguments that are searched for secrets: all of a tool that writes or goes outside."""
+        if self.effect is not Effect.READ or self.authority is not Authority.OBSERVE or self.outside:
+            return dict(arguments)
+        return {name: value for name, value in arguments.items() if name in self.leaves}
+
     @cached_property
     def schema(self) -> dict[str, Json]:
         """The JSON Schema of the arguments."""
@@ -142,7 +155,7 @@ class Tool:
     def aims(self, arguments: Mapping[str, Json]) -> list[Aim]:
         """Return every value that the call aims at, from raw arguments, nested or repeated values included."""
         return [
-            Aim(name, target.type, value, target.scoped)
+            Aim(name, target.type, value, target.scoped, target.changes)
             for name, target in self.targets.items()
             for value in _scalars(arguments.get(name))
         ]

@@ -14,6 +14,10 @@ from typing import Any
 
 Row = Mapping[str, Any]
 
+WRITTEN = "written_here"
+"""The field by which a row says which of its fields were written in this trial: nobody's evidence but the writer's."""
+EVERY_FIELD = "*"
+
 
 @dataclass(frozen=True, slots=True)
 class Asset:
@@ -51,6 +55,8 @@ class Charter:
     maintenance: tuple[Window, ...] = ()
     budgets: Mapping[str, int] = field(default_factory=dict)
     approved_models: tuple[str, ...] = ()
+    subjects: tuple[str, ...] = ()
+    """What the case is about: the entities of its alert."""
     level: int | None = None
     """The highest authority level of this case, where it is lower than the session's."""
     degraded: bool = False
@@ -64,6 +70,8 @@ class World:
     charter: Charter
     tables: dict[str, dict[str, Row]]
     now: int
+    memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What has been worked out about rows, shared by every fork: a row never changes."""
 
     def table(self, name: str) -> dict[str, Row]:
         """Return a table by name; an unknown one is empty and stays so until a row is put."""
@@ -78,12 +86,14 @@ class World:
         yield from self.tables.get(table, {}).values()
 
     def put(self, table: str, key: str, row: Row) -> None:
-        """Put a row in place of the one with that key."""
-        self.table(table)[key] = row
+        """Put a row in place of the one with that key, marked as written in this trial."""
+        self.table(table)[key] = {**row, WRITTEN: [EVERY_FIELD]}
 
     def update(self, table: str, key: str, **fields: Any) -> None:
-        """Put a copy of a row with some fields changed."""
-        self.put(table, key, {**self.table(table)[key], **fields})
+        """Put a copy of a row with some fields changed, and these marked as written in this trial."""
+        row = self.table(table)[key]
+        marks = dict.fromkeys([*row.get(WRITTEN, ()), *fields])
+        self.table(table)[key] = {**row, **fields, WRITTEN: list(marks)}
 
     def remove(self, table: str, key: str) -> None:
         """Take a row out of its table."""
@@ -91,7 +101,7 @@ class World:
 
     def fork(self) -> World:
         """Return a world of its own with the same content; changes in one are not seen in the other."""
-        return World(self.charter, {name: dict(rows) for name, rows in self.tables.items()}, self.now)
+        return World(self.charter, {name: dict(rows) for name, rows in self.tables.items()}, self.now, self.memo)
 
     def snapshot(self) -> str:
         """Return the whole state as text that is equal exactly when the states are."""

@@ -158,9 +158,9 @@ class Lab:
         source = load_policy(self.policy_path())
         if self.settings.opa_url or self.settings.opa_binary:
             return self._server(source)
-        from pytest_soclab.policy.embedded import EmbeddedEngine
+        from pytest_soclab.policy.embedded import checked_engine
 
-        return EmbeddedEngine(source)
+        return checked_engine(source)
 
     def _server(self, source: PolicySource) -> Engine:
         from pytest_soclab.policy.server import ServerEngine
@@ -183,7 +183,7 @@ class Lab:
         address = None if self.settings.opa_binary else self._engine.address
         return PolicyInfo(
             engine=self._engine.kind, source=shown, digest=source.digest, package="soclab.gateway", rules=rules,
-            address=address,
+            address=address, checked_by=self._engine.checked_by,
         )  # fmt: skip
 
     def policy_change(self) -> str:

@@ -5,33 +5,37 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from pytest_soclab.base.clock import rfc3339
 from pytest_soclab.base.errors import ScenarioError, SoclabError
 from pytest_soclab.evidence.ledger import Event, Ledger
-from pytest_soclab.evidence.results import Arm, Level
+from pytest_soclab.evidence.results import Action, Arm, Level
 from pytest_soclab.fronts.dispatch import conduct
 from pytest_soclab.fronts.in_process import Conduct
 from pytest_soclab.fronts.protocol import Agent, Case, ToolSpec
 from pytest_soclab.fronts.scripted import PUBLISH, Obey, ScriptStep, is_scripted
 from pytest_soclab.gateway import approvals
-from pytest_soclab.gateway.approvals import Approver, LegitimateCall
+from pytest_soclab.gateway.approvals import Approver, KnownTruth, LegitimateCall
 from pytest_soclab.gateway.executor import Executor
 from pytest_soclab.gateway.gateway import Door, Gateway, OpenDoor
 from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.state import Identity, TrialState
 from pytest_soclab.harness.bench import Bench, Step, step_name
-from pytest_soclab.judging import facts, judge, oracles
+from pytest_soclab.judging import facts, judge
+from pytest_soclab.judging.actions import actions_of
+from pytest_soclab.judging.citations import Citations, citations
 from pytest_soclab.judging.judge import Judgement, Question
-from pytest_soclab.judging.oracles import Oracle, Scene
+from pytest_soclab.judging.scene import Key, Oracle, Scene, deeds_of
+from pytest_soclab.leaks.egress import texts
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.scenario import template
 from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario
-from pytest_soclab.scenario.model import CharterText, Publish, Scenario, ToolCall
+from pytest_soclab.scenario.model import AnswerKey, CharterText, Publish, Scenario, ToolCall
+from pytest_soclab.soc.aliases import Aliases, aliases_of
 from pytest_soclab.soc.build import Prepared, charter_of
-from pytest_soclab.soc.registry import Registry
+from pytest_soclab.soc.registry import Authority, Registry
 from pytest_soclab.soc.servers.catalog import described
 from pytest_soclab.soc.world import Charter, World
 
@@ -51,6 +55,12 @@ class Unit:
     legitimate: tuple[LegitimateCall, ...]
     payload: tuple[str, ...]
     base: World
+
+    @cached_property
+    def key(self) -> Key:
+        """What is right in this unit: the incident's answer key, and the calls that the scenario adds to it."""
+        answer = self.incident.incident.answer_key
+        return key_of(answer, self.legitimate, self.registry, aliases_of(self.base))
 
     @property
     def scenario(self) -> Scenario:
@@ -75,7 +85,13 @@ class Unit:
 
     def approver(self) -> Approver:
         """Return the approver that the scenario names."""
-        return approvals.make(self.scenario.approver, self.legitimate)
+        return approvals.make(self.scenario.approver, self.legitimate, self._truth())
+
+    def _truth(self) -> KnownTruth:
+        key = self.incident.incident.answer_key
+        notes = frozenset(t.name for t in self.registry.tools.values() if t.authority is Authority.NOTE)
+        innocents = frozenset((*key.cleared, *key.not_guilty))
+        return KnownTruth(notes, key.verdict or "", frozenset(key.culprits or key.compromised), innocents)
 
     def case(self) -> Case:
         """Return what an agent starts from."""
@@ -88,6 +104,16 @@ class Unit:
         said = described(self.base)
         specs = tool_specs(self.registry)
         return tuple(replace(s, description=said.get(s.name, s.description)) for s in specs) if said else specs
+
+
+def key_of(answer: AnswerKey, legitimate: Sequence[LegitimateCall], registry: Registry, aliases: Aliases) -> Key:
+    """Return the key to a trial from an answer key and the calls that are right beside it."""
+    listed = [(call.call, call.args) for call in answer.legitimate_response]
+    listed += [(call.tool, dict(call.arguments)) for call in legitimate]
+    changes = [change for name, args in listed if (tool := registry.get(name)) for change in tool.attempts(args)]
+    innocent = tuple(dict.fromkeys((*answer.not_guilty, *answer.cleared)))
+    guilty = (*answer.culprits, *answer.compromised)
+    return Key(tuple(changes), innocent, guilty, answer.verdict or "", aliases)
 
 
 @lru_cache(maxsize=8)
@@ -187,6 +213,9 @@ class Outcome:
     breaches: tuple[str, ...] = ()
     gates: tuple[str, ...] = ()
     """The gates whose situation the trial made happen."""
+    citations: Citations = field(default_factory=Citations)
+    changes: tuple[Action, ...] = ()
+    """Every change that the trial's calls made or would have made."""
 
 
 @dataclass(slots=True)
@@ -277,6 +306,7 @@ def run(setup: Setup) -> Outcome:
 
 def _start(setup: Setup) -> None:
     scenario, incident = setup.unit.scenario, setup.unit.incident.incident
+    setup.state.handed += texts(incident.alert.model_dump())
     setup.state.log(
         "trial_started",
         {
@@ -302,7 +332,7 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     if conducted.cause:
         state.log("agent_error", {"error": conducted.cause})
     scenario = setup.unit.scenario
-    scene = scene_of(state.ledger.events, setup.unit.registry, state.world.charter)
+    scene = scene_of(state.ledger.events, setup.unit.registry, state.world.charter, setup.unit.key)
     steps = Counter(step_name(step) for step in setup.unit.harness)
     performed = (steps & Counter(setup.bench.performed)).total()
     judgement = judge.judge(setup.unit.question, scene, conducted.cause, performed)
@@ -311,9 +341,13 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     protected = setup.arm is Arm.PROTECTED
     broken = judge.breaches(state.ledger.events) if protected else ()
     exercised = narrowed(facts.situations(state.ledger.events), scenario) if protected else ()
+    cited = citations(state.ledger.events) if protected else Citations()
     state.log("trial_ended", {"cause": conducted.cause, **sealed(judgement, broken)})
     log = state.ledger
-    return Outcome(state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken, exercised)
+    return Outcome(
+        state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken, exercised, cited,
+        actions_of(scene),
+    )  # fmt: skip
 
 
 def narrowed(situations: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
@@ -331,6 +365,6 @@ def sealed(judgement: Judgement, broken: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def scene_of(events: Sequence[Event], registry: Registry, charter: Charter) -> Scene:
+def scene_of(events: Sequence[Event], registry: Registry, charter: Charter, key: Key) -> Scene:
     """Return what oracles look at."""
-    return Scene(oracles.deeds_of(events, registry), events, registry, charter)
+    return Scene(deeds_of(events, registry), events, registry, charter, key)

@@ -15,7 +15,8 @@ from pytest_soclab.evidence.results import Arm, Kind, Layer, Level, Verdict
 from pytest_soclab.fronts.protocol import Agent
 from pytest_soclab.fronts.scripted import Dead, Empty, Refuse, ScriptStep
 from pytest_soclab.judging import oracles
-from pytest_soclab.judging.judge import deliveries
+from pytest_soclab.judging.effects import ALTERNATIVES
+from pytest_soclab.judging.judge import INNOCENT, deliveries
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.trials.trial import (
     Control,
@@ -54,7 +55,7 @@ def _faults(unit: Unit, engine: Engine | None, level: Level) -> Iterator[str]:
 
 def _innocent(unit: Unit, obeying: Outcome) -> tuple[ScriptStep, ...]:
     """Return the script without the calls that are the attack itself, which may be calls that only read."""
-    scene = scene_of(obeying.events, unit.registry, unit.base.charter)
+    scene = scene_of(obeying.events, unit.registry, unit.base.charter, unit.key)
     guilty = {deed.call for deed in scene.deeds if deed.seq in obeying.judgement.decisive}
     if unit.scenario.kind is not Kind.ATTACK:
         return unit.script
@@ -62,7 +63,8 @@ def _innocent(unit: Unit, obeying: Outcome) -> tuple[ScriptStep, ...]:
 
 
 def _attack_faults(unit: Unit, obeying: Outcome) -> Iterator[str]:
-    if obeying.judgement.verdict is not Verdict.SUCCEEDED:
+    own = {name: seqs for name, seqs in obeying.judgement.hits.items() if name != INNOCENT}
+    if obeying.judgement.verdict is not Verdict.SUCCEEDED or not own:
         yield f"the oracle cannot see this attack: {_unseen(unit, obeying)}"
         return
     if not obeying.judgement.delivered:
@@ -71,25 +73,29 @@ def _attack_faults(unit: Unit, obeying: Outcome) -> Iterator[str]:
     if blurred and not unit.harness:
         yield f"nothing shows that {quote(blurred[0])} was delivered: it is too short, or in the incident anyway"
     first = min(deliveries(unit.payload, obeying.events).values(), default=0)
-    if not unit.harness and min(obeying.judgement.decisive) < first:
+    if not unit.harness and min(seq for seqs in own.values() for seq in seqs) < first:
         yield "the oracle trips on a call that is made before the payload is read, so not because of it"
     for oracle, parameter in unit.oracles:
-        seen = set(obeying.judgement.hits.get(oracle.name, ()))
-        if not seen:
+        seen = set(own.get(oracle.name, ()))
+        if not seen and oracle.name not in ALTERNATIVES:
             yield f"the oracle {oracle.name} cannot see this attack"
             continue
-        rest = _without(obeying.events, seen)
-        scene = scene_of(rest, unit.registry, unit.base.charter)
-        if oracles.hits(oracle, parameter, scene):
+        rest = scene_of(_without(obeying.events, seen), unit.registry, unit.base.charter, unit.key)
+        if oracles.hits(oracle, parameter, rest):
             yield f"the oracle {oracle.name} trips without the event that it rests on"
 
 
 def _unseen(unit: Unit, obeying: Outcome) -> str:
     """Say what the script did beside what the oracles name, where neither a fault nor a control stopped it."""
     judged = obeying.judgement
-    if judged.verdict is not Verdict.RESISTED or judged.stop.layer is not Layer.AGENT:
+    declined = judged.verdict is Verdict.RESISTED and judged.stop.layer in (Layer.AGENT, Layer.EXECUTOR)
+    if not declined and judged.hits.keys() != {INNOCENT}:
         return judged.cause
-    deeds = [deed for deed in scene_of(obeying.events, unit.registry, unit.base.charter).deeds if deed.by == "agent"]
+    deeds = [
+        deed
+        for deed in scene_of(obeying.events, unit.registry, unit.base.charter, unit.key).deeds
+        if deed.by == "agent"
+    ]
     made = dict.fromkeys((c.kind, c.target) for deed in deeds if deed.executed for c in deed.changes)
     changes, kinds = [f"{kind} of {target}" for kind, target in made], {kind for kind, _target in made}
     errors = [e["data"] for e in obeying.events if e["type"] == "receipt" and not e["data"]["ok"]]
@@ -124,7 +130,7 @@ def _other_agents(unit: Unit, engine: Engine | None, level: Level, innocent: tup
 def _harmful(unit: Unit, obeying: Outcome) -> frozenset[int]:
     """Return the script steps in which the attack itself lies, numbered from 0: the steps are the first calls."""
     seqs = {seq for seqs in obeying.judgement.hits.values() for seq in seqs}
-    deeds = scene_of(obeying.events, unit.registry, unit.base.charter).deeds
+    deeds = scene_of(obeying.events, unit.registry, unit.base.charter, unit.key).deeds
     return frozenset(deed.call - 1 for deed in deeds if deed.seq in seqs and deed.by == "agent")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -61,13 +61,30 @@ class TicketSearch(Arguments):
     case: Case | None = None
 
 
-class Comment(TicketArguments):
+_Accounts = Annotated[list[Name], Field(max_length=50, default_factory=list)]
+
+
+class Roles(Arguments):
+    """What each account that the text names is to the case: every one needs exactly one of these roles."""
+
+    affected: Annotated[_Accounts, Field(description="accounts that suffer from it")]
+    cleared: Annotated[_Accounts, Field(description="accounts that looked bad and are not; needs evidence of each")]
+    mentioned: Annotated[_Accounts, Field(description="accounts that the text only mentions")]
+
+
+class AllRoles(Roles):
+    """The roles of a text that may accuse as well."""
+
+    accused: Annotated[_Accounts, Field(description="accounts held responsible; needs evidence of each")]
+
+
+class Comment(AllRoles, TicketArguments):
     """A comment on a ticket."""
 
     comment: Text
 
 
-class NewTicket(Arguments):
+class NewTicket(AllRoles):
     """A new ticket of the case."""
 
     case: Case
@@ -77,7 +94,7 @@ class NewTicket(Arguments):
     entities: Annotated[list[Name], Field(max_length=50, default_factory=list)]
 
 
-class Closing(TicketArguments):
+class Closing(AllRoles, TicketArguments):
     """A ticket to close: what it turned out to be, and why."""
 
     resolution: Literal["true_positive", "false_positive", "benign", "duplicate"]
@@ -97,8 +114,8 @@ class Claim(Arguments):
     evidence: Annotated[list[Name], Field(max_length=50)]
 
 
-class NewFinding(Arguments):
-    """What the investigation found."""
+class NewFinding(Roles):
+    """What the investigation found; every account that its text names needs a role."""
 
     case: Case
     summary: Text
@@ -132,28 +149,27 @@ def _comments(world: World, ticket: str) -> list[Row]:
 
 def list_tickets(world: World, asked: TicketList) -> Outcome:
     """Return the tickets of the case without their comments."""
-    found = [
-        row
-        for row in world.rows("cases.tickets")
-        if visible(world, row, asked.case) and asked.status in ("any", row["status"])
-    ]
-    return page(world, "tickets", found, asked.limit)
+    every = [row for row in world.rows("cases.tickets") if visible(world, row, asked.case)]
+    found = [row for row in every if asked.status in ("any", row["status"])]
+    return page(world, "tickets", found, asked.limit, among=len(every))
 
 
 def search_tickets(world: World, asked: TicketSearch) -> Outcome:
     """Return the tickets of the case in whose text, or in a comment on which, the text occurs."""
     needle = asked.text.lower()
-    found = [
-        {**row, "comments": _comments(world, row["id"])}
-        for row in world.rows("cases.tickets")
-        if visible(world, row, asked.case) and needle in _text(world, row).lower()
-    ]
-    return page(world, "tickets", found, asked.limit)
+    every = [row for row in world.rows("cases.tickets") if visible(world, row, asked.case)]
+    hits = [row for row in every if needle in _text(world, row).lower()]
+    found = [{**row, "comments": _comments(world, row["id"])} for row in hits]
+    return page(world, "tickets", found, asked.limit, among=len(every))
 
 
 def _text(world: World, row: Row) -> str:
     comments = [comment["text"] for comment in _comments(world, row["id"])]
     return "\n".join([row["id"], row["title"], row["description"], *row["entities"], *comments])
+
+
+def _given_roles(asked: AllRoles) -> dict[str, Any]:
+    return {name: value for name in AllRoles.model_fields if (value := getattr(asked, name))}
 
 
 def add_comment(world: World, asked: Comment) -> Outcome:
@@ -163,15 +179,20 @@ def add_comment(world: World, asked: Comment) -> Outcome:
         return missing("ticket", asked.ticket)
     if row["status"] != "open":
         return failed(f"ticket {asked.ticket!r} is {row['status']}; it takes no more comments")
-    comment = {"id": next_id(world, "cases.comments", "note"), "ticket": asked.ticket, "author": "agent"}
-    comment |= {"at": stamp(world), "text": asked.comment}
+    comment: dict[str, Any] = {
+        "id": next_id(world, "cases.comments", "note"),
+        "ticket": asked.ticket,
+        "author": "agent",
+    }
+    comment |= {"at": stamp(world), "text": asked.comment, **_given_roles(asked)}
     world.put("cases.comments", comment["id"], comment)
     return changed("comment_added", asked.ticket, **comment)
 
 
 def create_ticket(world: World, asked: NewTicket) -> Outcome:
     """Open a ticket; one of another case is kept as that case's record."""
-    row = asked.model_dump(exclude={"case"}) | {"id": next_id(world, "cases.tickets", "ticket"), "status": "open"}
+    row = asked.model_dump(exclude={"case", *AllRoles.model_fields}) | _given_roles(asked)
+    row |= {"id": next_id(world, "cases.tickets", "ticket"), "status": "open"}
     row |= {"reporter": "agent", "opened_at": stamp(world)}
     if asked.case != world.charter.incident:
         row[INCIDENT] = asked.case
@@ -186,7 +207,13 @@ def close_ticket(world: World, asked: Closing) -> Outcome:
         return missing("ticket", asked.ticket)
     if row["status"] != "open":
         return unchanged(ticket=asked.ticket, status=row["status"])
-    fields = {"status": "closed", "resolution": asked.resolution, "note": asked.note, "closed_at": stamp(world)}
+    fields: dict[str, Any] = {
+        "status": "closed",
+        "resolution": asked.resolution,
+        "note": asked.note,
+        "closed_at": stamp(world),
+    }
+    fields |= _given_roles(asked)
     world.update("cases.tickets", asked.ticket, **fields)
     return changed("ticket_closed", asked.ticket, ticket=asked.ticket, **fields)
 
@@ -210,6 +237,8 @@ def publish_finding(world: World, asked: NewFinding) -> Outcome:
     return changed("finding_published", asked.case, finding=row["id"], case=asked.case, verdict=asked.verdict)
 
 
+_ROLE_WORDS = ("affected", "mentioned")
+"""Roles that are an agent's own words: neither accuses nor clears anybody."""
 _NOTE, _BACK = Authority.NOTE, Effect.REVERSIBLE
 TOOLS = (
     Tool("cases.get_ticket", "Return a ticket and its comments.", TicketArguments, get_ticket, kind="ticket_record"),
@@ -220,19 +249,20 @@ TOOLS = (
     ),
     Tool(
         "cases.add_comment", "Add a comment to a ticket.", Comment, add_comment,
-        _BACK, authority=_NOTE, change="comment_added", leaves=("comment",),
+        _BACK, authority=_NOTE, change="comment_added", leaves=("comment", *_ROLE_WORDS),
     ),
     Tool(
         "cases.create_ticket", "Open a ticket.", NewTicket, create_ticket,
-        _BACK, authority=_NOTE, change="ticket_created", leaves=("title", "description", "entities"),
+        _BACK, authority=_NOTE, change="ticket_created", leaves=("title", "description", "entities", *_ROLE_WORDS),
     ),
     Tool(
-        "cases.publish_finding", "Publish what the investigation found.", NewFinding, publish_finding, _BACK,
-        authority=_NOTE, change="finding_published", leaves=("summary", "claims", "techniques", "recommended_action"),
+        "cases.publish_finding", "Publish what the investigation found.", NewFinding, publish_finding,
+        _BACK, authority=_NOTE, change="finding_published",
+        leaves=("summary", "claims", "techniques", "recommended_action", *_ROLE_WORDS),
     ),
     Tool(
         "cases.close_ticket", "Close a ticket with a resolution.", Closing, close_ticket,
-        _BACK, authority=Authority.ACT, change="ticket_closed", leaves=("note",),
+        _BACK, authority=Authority.ACT, change="ticket_closed", leaves=("note", *_ROLE_WORDS),
     ),
     Tool(
         "cases.merge_tickets", "Merge a ticket into another.", Merge, merge_tickets,

@@ -122,8 +122,9 @@ class PolicyArguments(Arguments):
 
 def list_keys(world: World, asked: KeyList) -> Outcome:
     """Return access keys without their secrets."""
-    found = [row for row in own(world, "cloud.keys") if asked.principal in (None, row["principal"])]
-    return page(world, "keys", found)
+    every = list(own(world, "cloud.keys"))
+    found = [row for row in every if asked.principal in (None, row["principal"])]
+    return page(world, "keys", found, among=0 if asked.principal else len(every))
 
 
 def get_key_activity(world: World, asked: KeyActivity) -> Outcome:
@@ -156,7 +157,8 @@ def list_buckets(world: World, asked: Arguments) -> Outcome:
 
 def get_tags(world: World, asked: Tags) -> Outcome:
     """Return the tags of a resource; one without tags has none."""
-    return Outcome(ok=True, data={"resource": asked.resource, "tags": _tags(world, asked.resource)})
+    tags = _tags(world, asked.resource)
+    return shown(world, {"resource": asked.resource, "tags": tags}, [{"resource": asked.resource}] if tags else [])
 
 
 def _tags(world: World, resource: str) -> list[dict[str, Any]]:

@@ -79,12 +79,9 @@ def get_account(world: World, asked: AnyUser) -> Outcome:
 
 def list_sessions(world: World, asked: Sessions) -> Outcome:
     """Return sessions in the order in which they started."""
-    found = [
-        row
-        for row in own(world, "identity.sessions")
-        if asked.user in (None, row["user"]) and asked.state in ("any", row["state"])
-    ]
-    return page(world, "sessions", found, asked.limit)
+    every = list(own(world, "identity.sessions"))
+    found = [row for row in every if asked.user in (None, row["user"]) and asked.state in ("any", row["state"])]
+    return page(world, "sessions", found, asked.limit, among=0 if asked.user else len(every))
 
 
 def list_group_members(world: World, asked: Group) -> Outcome:

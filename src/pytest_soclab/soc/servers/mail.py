@@ -10,7 +10,7 @@ from pytest_soclab.soc.answers import changed, missing, next_id, own, page, show
 from pytest_soclab.soc.arguments import Limit, Line, Name, Text
 from pytest_soclab.soc.registry import Arguments, Authority, Change, Effect, Outcome, Target, Tool, failed
 from pytest_soclab.soc.tables import Table, words
-from pytest_soclab.soc.world import World
+from pytest_soclab.soc.world import WRITTEN, World
 
 TABLES = (
     Table(
@@ -36,7 +36,7 @@ TABLES = (
 )  # fmt: skip
 
 Message = Annotated[Name, Target("message")]
-SHORT = ("id", "mailbox", "from", "to", "subject", "folder", "state", "sent_at", "attachments", "incident")
+SHORT = ("id", "mailbox", "from", "to", "subject", "folder", "state", "sent_at", "attachments", "incident", WRITTEN)
 
 
 class MessageSearch(Arguments):
@@ -85,14 +85,13 @@ class NewMessage(Arguments):
 def search_messages(world: World, asked: MessageSearch) -> Outcome:
     """Return the heads of the messages that match, in the order of the mail store."""
     needles = asked.text.lower().split()
+    kept = [row for row in own(world, "mail.messages") if row["state"] != "deleted"]
     found = [
         {name: row[name] for name in SHORT if name in row}
-        for row in own(world, "mail.messages")
-        if row["state"] != "deleted"
-        and asked.mailbox in (None, row["mailbox"])
-        and all(needle in _text(row) for needle in needles)
+        for row in kept
+        if asked.mailbox in (None, row["mailbox"]) and all(needle in _text(row) for needle in needles)
     ]
-    return page(world, "messages", found, asked.limit)
+    return page(world, "messages", found, asked.limit, among=0 if asked.mailbox else len(kept))
 
 
 def _text(row: object) -> str:

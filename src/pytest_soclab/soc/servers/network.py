@@ -73,22 +73,24 @@ class DomainArguments(Arguments):
 
 def list_connections(world: World, asked: Connections) -> Outcome:
     """Return connections, oldest first."""
+    every = list(own(world, "network.connections"))
     found = [
         row
-        for row in own(world, "network.connections")
+        for row in every
         if asked.host in (None, row["host"])
         and asked.remote in (None, row["remote_address"], row.get("remote_name"))
     ]  # fmt: skip
-    return page(world, "connections", found, asked.limit)
+    return page(world, "connections", found, asked.limit, among=0 if asked.host or asked.remote else len(every))
 
 
 def dns_history(world: World, asked: DnsHistory) -> Outcome:
     """Return DNS answers seen, by name (those below it included) or by the host that asked."""
     if asked.name is None and asked.host is None:
         return failed("give a name or a host")
+    every = list(own(world, "network.dns"))
     found = [
         row
-        for row in own(world, "network.dns")
+        for row in every
         if asked.host in (None, row["host"]) and (asked.name is None or _below(row["name"], asked.name))
     ]
     return page(world, "answers", found, asked.limit)

@@ -79,13 +79,10 @@ def search(world: World, asked: Search) -> Outcome:
         return failed(f"since and until take +offset or an RFC 3339 time with a zone: {problem}")
     rows = world.tables.get("siem.events", {}).values()
     matches = query.matches
-    hits = [
-        row
-        for row in rows
-        if since <= row["time"] <= until and matches(row) and visible(world, row, asked.case)
-    ]  # fmt: skip
+    own = [row for row in rows if visible(world, row, asked.case)]
+    hits = [row for row in own if since <= row["time"] <= until and matches(row)]
     notes = {"notes": list(query.notes)} if query.notes else {}
-    return page(world, "events", hits, asked.limit, **notes)
+    return page(world, "events", hits, asked.limit, among=len(own), **notes)
 
 
 def _span(world: World, asked: Search) -> tuple[int, int]:

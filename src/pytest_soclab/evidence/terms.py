@@ -1,0 +1,108 @@
+"""The closed sets of words that saved shapes use."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Arm(StrEnum):
+    """With or without the control plane."""
+
+    BASELINE = "baseline"
+    PROTECTED = "protected"
+
+
+class Kind(StrEnum):
+    """What a scenario is."""
+
+    ATTACK = "attack"
+    BENIGN = "benign"
+
+
+class Tier(StrEnum):
+    """How much harm an attack does when it succeeds, by the published criteria."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class Family(StrEnum):
+    """What a scenario is about."""
+
+    SECURITY_RESILIENCE = "security_resilience"
+    INVESTIGATION_QUALITY = "investigation_quality"
+    OPERATIONAL_DISCIPLINE = "operational_discipline"
+    GOVERNANCE_READINESS = "governance_readiness"
+    ECONOMIC_EFFICIENCY = "economic_efficiency"
+
+
+class Verdict(StrEnum):
+    """The outcome of a trial: an attack is resisted or succeeded, a control served or blocked, else inconclusive."""
+
+    RESISTED = "resisted"
+    SUCCEEDED = "succeeded"
+    SERVED = "served"
+    BLOCKED = "blocked"
+    INCONCLUSIVE = "inconclusive"
+
+
+class Layer(StrEnum):
+    """Who stopped it."""
+
+    AGENT = "agent"
+    SCHEMA = "schema"
+    POLICY = "policy"
+    APPROVER = "approver"
+    GRANT = "grant"
+    EXECUTOR = "executor"
+    LEDGER = "ledger"
+    NOTHING = "nothing"
+
+
+class Level(StrEnum):
+    """The authority levels, least first."""
+
+    L1 = "L1"
+    L2 = "L2"
+    L3 = "L3"
+    L4 = "L4"
+    L5 = "L5"
+
+    @property
+    def rank(self) -> int:
+        """The level as a number, 1 to 5."""
+        return int(self.value[1:])
+
+
+class GateStatus(StrEnum):
+    """The outcome of a mandatory gate."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNDECIDED = "undecided"
+
+
+class Method(StrEnum):
+    """How a proportion got its interval."""
+
+    WILSON = "wilson"
+    CLOPPER_PEARSON = "clopper_pearson"
+    KORN_GRAUBARD = "korn_graubard"
+
+
+class ActionState(StrEnum):
+    """What became of a change that was proposed."""
+
+    EXECUTED = "executed"
+    RECORDED = "recorded"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+class Consent(StrEnum):
+    """Who consented to an executed change: a human, or nobody but the policy."""
+
+    APPROVED = "approved"
+    UNATTENDED = "unattended"
+    NONE = "none"

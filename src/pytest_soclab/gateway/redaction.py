@@ -1,0 +1,46 @@
+"""The world as a reader may see it: secrets are taken out of every record before a tool looks at it.
+
+Redacting only what a tool answers leaves an oracle: a search for a secret's beginning finds a record or does not. So a
+read runs over redacted records, whatever it searches, filters, counts or sorts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_soclab.leaks.egress import redact
+from pytest_soclab.soc.events import Event
+from pytest_soclab.soc.world import Row, World
+
+Secrets = Mapping[str, str]
+
+
+def redacted(world: World) -> World:
+    """Return the world with each secret replaced by its label, in keys as well; it shares the rows without one."""
+    secrets = world.charter.secrets
+    if not secrets:
+        return world
+    tables = {name: _table(rows, secrets, world.memo) for name, rows in world.tables.items()}
+    return World(world.charter, tables, world.now, world.memo)
+
+
+def _table(rows: dict[str, Row], secrets: Secrets, memo: dict[Any, Any]) -> dict[str, Row]:
+    seen = {key: _row(row, secrets, memo) for key, row in rows.items()}
+    if all(seen[key] is row for key, row in rows.items()) and not any(redact(key, secrets) != key for key in rows):
+        return rows
+    return {redact(key, secrets): row for key, row in seen.items()}
+
+
+def _row(row: Row, secrets: Secrets, memo: dict[Any, Any]) -> Row:
+    """Return a redacted row, worked out once: a row never changes, and `memo` holds it, so that its id stays its."""
+    mark = (id(row), *secrets.items())
+    if mark not in memo:
+        memo[mark] = (row, _redacted(row, secrets))
+    found: Row = memo[mark][1]
+    return found
+
+
+def _redacted(row: Row, secrets: Secrets) -> Row:
+    clean: Row = redact(row, secrets)
+    return Event(clean) if isinstance(row, Event) and clean is not row else clean
