@@ -345,7 +345,7 @@ def test_sabotage_of_no_level_the_gates_and_the_cap_is_seen(monkeypatch):
 
 
 def test_sabotage_of_the_collapse_is_seen(monkeypatch):
-    monkeypatch.setattr(units, "_groups", lambda trials, _same: [[t] for t in trials])
+    monkeypatch.setattr(units, "grouped", lambda trials, _same: [[t] for t in trials])
     red(check_collapse)
 
 

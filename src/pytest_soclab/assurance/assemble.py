@@ -12,6 +12,7 @@ from pytest_soclab.assurance.ladder import Evidence, decide, lower
 from pytest_soclab.assurance.profile import Profile
 from pytest_soclab.assurance.units import Basis, distinct, rates, same_scenarios
 from pytest_soclab.assurance.vouched import vouched
+from pytest_soclab.assurance.work import work_of
 from pytest_soclab.evidence.results import (
     AboveLevel,
     AgentInfo,
@@ -84,7 +85,10 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
     complete, coverage = _complete(counts) and not facts.policy_changed, _coverage(counts)
     if facts.policy_changed:
         coverage = f"policy_changed: {facts.policy_changed}"
-    evidence = Evidence(protected, found, complete, coverage, agent.deterministic, basis, same, counts.above_level)
+    work = work_of(protected, control_trials, same) if basis == "agent" and protected else None
+    evidence = Evidence(
+        protected, found, complete, coverage, agent.deterministic, basis, same, counts.above_level, work, agent.subjects
+    )
     level = vouched(decide(evidence, profile, facts.level), facts.policy, profile)
     controls = _controls(facts, profile) if basis == "agent" else None
     arms = {arm.value: _arm(profile, trials, arm) for arm in Arm} if facts.mode == "compare" else None
@@ -94,6 +98,7 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
         level=lower(level, controls.level) if controls is not None and controls.level is not None else level,
         gates=found,
         rates=rates(shown, basis, None if facts.mode == "baseline" else same),
+        work=work,
         distinct=distinct(shown),
         arms=arms,
         controls=controls,

@@ -266,6 +266,7 @@ class ScenarioItem(pytest.Function):
                 "reasons": stop.reasons,
                 "decisive": judgement.decisive,
                 "breaches": outcome.breaches,
+                "grade": outcome.grade,
                 "granted_changes": outcome.citations.changes,
                 "uncited": outcome.citations.uncited,
                 "gates": outcome.gates,
