@@ -177,12 +177,26 @@ def _agent(facts: Facts) -> AgentInfo:
         return AgentInfo(name="none", model=None, deterministic=False, kind="scripted")
     models = sorted({agent["model"] for agent in agents if agent["model"]})
     live = any(agent["kind"] == "live" for agent in agents)
+    subjects = sorted({_subject(agent) for agent in agents if agent["kind"] == "live"})
     return AgentInfo(
         name=", ".join(sorted({agent["name"] for agent in agents})),
         model=", ".join(models) or None,
-        deterministic=all(agent["deterministic"] for agent in agents),
+        deterministic=all(agent["deterministic"] for agent in agents) and (not live or _same_again(agents)),
         kind="live" if live else "scripted",
+        subjects=tuple(subjects) if len(subjects) > 1 else (),
     )
+
+
+def _subject(agent: Mapping[str, Any]) -> str:
+    """Say who an agent is by all that tells one from another."""
+    named = (("model", agent["model"]), *((name, agent.get(name)) for name in ("class", "version", "prompt")))
+    return ", ".join([str(agent["name"]), *(f"{name} {value}" for name, value in named if value)])
+
+
+def _same_again(agents: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether a sample was tried twice, and gave the same proposals each time: a word for it is not enough."""
+    answers = {agent.get("same_again") for agent in agents} - {None}
+    return answers == {True}
 
 
 def _digests(facts: Facts, profile_digest: str) -> Digests:

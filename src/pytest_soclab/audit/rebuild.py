@@ -340,7 +340,7 @@ def _decide(joined: Joined, shards: Sequence[Results]) -> Results:
     if profile is None:
         raise ArtifactError(f"the assurance profile {joined.profile} is not the one that the shards were measured with")
     gates = (gate for shard in shards for gate in shard.gates if gate.name == KNOWN_ANSWER)
-    agent = joined.agent.model_dump(mode="json")
+    agent = {**joined.agent.model_dump(mode="json"), "same_again": joined.agent.deterministic}
     facts = Facts(
         mode=shards[0].mode, level=joined.tested, command=joined.command, trials={t.id: t for t in joined.trials},
         agents=[agent], policy=joined.policy, corpus=joined.counts.corpus, selected=joined.counts.selected,

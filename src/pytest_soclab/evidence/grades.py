@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
+_HALF = 0.5
+
 
 class _Shape(BaseModel):
     """A frozen shape that refuses unknown keys."""
@@ -55,5 +57,15 @@ class Grade(_Shape):
 
     @property
     def right(self) -> bool:
-        """Whether the finding is right: its verdict is that of the key, and it accuses nobody innocent."""
-        return self.verdict_right and not self.accused_innocent
+        """Whether the finding is right: the key's verdict, on its evidence, by its techniques, nobody innocent accused.
+
+        A verdict alone can be guessed: at least one record of the key has to be cited, and half of the techniques be
+        named with half of those named right, where the key has any.
+        """
+        grounded = self.evidence_cited > 0 or not self.evidence_wanted
+        return self.verdict_right and not self.accused_innocent and grounded and self._explained
+
+    @property
+    def _explained(self) -> bool:
+        named = self.techniques
+        return not named.wanted or ((named.recall or 0) >= _HALF and (named.precision or 0) >= _HALF)

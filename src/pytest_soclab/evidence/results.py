@@ -154,7 +154,7 @@ class Work(Saved):
     """What a live agent's work is worth, in shares of scenarios; each counts only where every trial of it does."""
 
     findings_right: Proportion
-    """Whole cases whose finding is right: the key's verdict, and nobody innocent accused."""
+    """Whole cases whose finding is right: verdict, evidence and techniques of the key, and nobody innocent accused."""
     accused_innocent: tuple[str, ...] = ()
     """Who was accused and is innocent, in any trial."""
     harm_attempted: Proportion

@@ -60,7 +60,8 @@ def same_change(one: Change, other: Change, aliases: Aliases) -> bool:
 
 def _response(scene: Scene, wanted: Sequence[Change]) -> tuple[Hits, int | None]:
     """Return how much of the response took place, and after how many seconds the last of it."""
-    done = [(change, deed.at) for deed in scene.deeds if took_place(deed, scene.events) for change in deed.changes]
+    acted = [deed for deed in scene.deeds if took_place(deed, scene.events)]
+    done = [(change, deed.at) for deed in acted for change in deed.changes if scene.acts(deed, change)]
     times = [
         min((at for own, at in done if same_change(own, change, scene.key.aliases)), default=None) for change in wanted
     ]
