@@ -350,4 +350,4 @@ def test_sabotage_of_the_collapse_is_seen(monkeypatch):
 
 
 def test_the_profile_under_test_is_the_default_one():
-    assert PROFILE.label == "default/1"
+    assert PROFILE.label == "default/2"
