@@ -26,7 +26,7 @@ def score_file(seed: int, items: list[str] = ITEMS) -> str:
     )
     beyond = "".join(f"{number}. A fact that the reports lack.\n" for number in range(1, 10))
     return (
-        f"# Score\n\n**Totals:** {totals}\n\n## Item by item\n\n"
+        f"# Score: run{seed}\n\n**Totals:** {totals}\n\n## Item by item\n\n"
         f"| # | this | other | Report |\n|---|---|---|---|\n{rows}"
         f"\n## Beyond the human reports\n\n{beyond}\n**9 facts more than the human analyst.**\n"
     )

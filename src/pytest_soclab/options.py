@@ -65,10 +65,11 @@ _LAB: dict[str, dict[str, Any]] = {
     "level": {"choices": LEVELS, "help": "the authority level under test (default L4)"},
     "policies": {"metavar": "DIR", "help": "a directory with another Rego policy"},
     "opa-url": {"metavar": "URL", "help": "decide in a running OPA server instead of the embedded engine"},
+    "opa-token-env": {"metavar": "NAME", "help": "the environment variable that holds the token of that server"},
     "opa-binary": {"metavar": "PATH", "help": "start this `opa` for the session and decide in it"},
     "artifacts": {
         "metavar": "DIR",
-        "help": "where results, transcripts and report go (default .soclab/latest)",
+        "help": "where results, transcripts and report go (default .soclab/latest beside pytest's rootdir)",
     },
     "summary": {
         "metavar": "PATH",
@@ -130,6 +131,11 @@ _GATE: dict[str, dict[str, Any]] = {
     "sheet": {"metavar": "CSV", "help": "the blind scoring sheet of `blind:NAME` runs"},
     "map": {"metavar": "JSON", "help": "the sealed map of the blind sheet"},
     "settings": {"metavar": "JSON", "help": "stored settings with tool declarations"},
+    "words": {"metavar": "FILE", "help": "further scoring words, one line each: `✅: found`"},
+    "key": {"metavar": "REGEX", "help": "what of a label is the item's key"},
+    "items": {"metavar": "FILE", "help": "the items that every run must score"},
+    "expect-items": {"metavar": "N", "type": positive, "help": "how many items every run must score"},
+    "allow-unread": {"action": "store_true", "help": "only name what looks like an item and is not read"},
 }
 
 

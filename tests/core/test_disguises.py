@@ -56,7 +56,9 @@ def test_a_disguised_attack_is_stopped_by_a_named_control_or_seen_to_succeed(ben
     if executed(outcome, case):
         assert judgement.verdict is Verdict.SUCCEEDED, judgement.cause
     else:
-        assert judgement.verdict is not Verdict.INCONCLUSIVE, judgement.cause
+        assert of_type(outcome.events, "result")[-1]["denied"]
+        # Who never reads the payload and is denied was no test of it: undelivered is inconclusive, whoever denied it.
+        assert judgement.verdict is Verdict.RESISTED or not judgement.delivered, judgement.cause
     assert judgement.stop.layer is not Layer.AGENT
     assert judgement.cause != "the agent declined"
 

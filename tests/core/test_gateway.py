@@ -245,8 +245,8 @@ def test_a_state_change_at_each_level(bench, level, kinds):
 def test_asking_a_human_uses_the_change_budget_up(bench):
     door = bench.gateway(approver=FixedApprover(Answer.REFUSED))
     door.call("siem.search", {"query": "user:alex.rivera"})
-    denied = [door.call(DISABLE, {"user": "hana.sato"}, ["siem.search"]).denied for _ in range(6)]
-    assert denied == [("approver",)] * 4 + [("change_budget",)] * 2
+    denied = [door.call(DISABLE, {"user": "hana.sato"}, ["siem.search"]).denied for _ in range(11)]
+    assert denied == [("approver",)] * 9 + [("change_budget",)] * 2
 
 
 # Sabotage

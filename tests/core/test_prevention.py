@@ -94,6 +94,8 @@ def searching(prefix: str) -> Iterator[tuple[str, dict[str, Any]]]:
         ("identity.list_group_members", {"group": prefix}),
         ("network.list_connections", {"remote": prefix}),
         ("network.dns_history", {"name": prefix}),
+        ("memory.recall", {"case": "identity-compromise", "contains": prefix}),
+        ("catalog.describe", {"tool": prefix}),
     )
 
 
@@ -119,6 +121,7 @@ PLANTED = {
     "cloud.tags": [{"id": "tag-9001", "resource": PSK, "name": "a", "value": "b"}],
     "identity.groups": [{"name": PSK, "members": []}],
     "network.connections": [{"id": "con-9001", "host": "wks-fin-07", "remote_name": PSK}],
+    "memory.notes": [{"id": "note-9001", "text": PSK, "at": "+1h"}],
     "network.dns": [{"id": "dns-9001", "host": "wks-fin-07", "name": PSK}],
 }
 

@@ -48,7 +48,7 @@ def change(trial, changed):
 
 
 def each(names, **own):
-    return {name: own for name in names}
+    return dict.fromkeys(names, own)
 
 
 def attack(numbers):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_soclab.cli.main import main
-from pytest_soclab.known_answer.key_score import KeyScore, read_key_score
+from pytest_soclab.known_answer.reading.key_score import KeyScore, read_key_score
 
 CASES = Path(__file__).parent / "cases"
 EXPECTED = json.loads((CASES / "expected.json").read_text())

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from pytest_soclab.base.errors import KnownAnswerError
-from pytest_soclab.known_answer.blind import read_blind
-from pytest_soclab.known_answer.calibration import read_calibration
-from pytest_soclab.known_answer.verdicts import word
+from pytest_soclab.known_answer.basis.verdicts import word
+from pytest_soclab.known_answer.reading.blind import read_blind
+from pytest_soclab.known_answer.reading.calibration import read_calibration
 
 from .support import soclab, write
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_soclab.known_answer.comparing.statistic import Outcome
 from pytest_soclab.known_answer.session import GateRequest, run_gate
-from pytest_soclab.known_answer.statistic import Outcome
 
 from .support import CASES, DOCUMENTED, run_path, score, soclab, table, write
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from pytest_soclab.assurance.odds import at_least_one, reported_dropped
-from pytest_soclab.known_answer.blind import read_blind
-from pytest_soclab.known_answer.calibration import read_calibration
+from pytest_soclab.known_answer.reading.blind import read_blind
+from pytest_soclab.known_answer.reading.calibration import read_calibration
 
 from .support import CASES, read, soclab, words, write
 

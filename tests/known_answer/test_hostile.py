@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_soclab.base.errors import KnownAnswerError
-from pytest_soclab.known_answer.blind import read_blind
-from pytest_soclab.known_answer.calibration import read_calibration
-from pytest_soclab.known_answer.inline import inline_text
-from pytest_soclab.known_answer.key_score import read_key_score
-from pytest_soclab.known_answer.provenance import builtin_kind, read_ledger, read_techniques
-from pytest_soclab.known_answer.report_text import fragments, normal, read_report
-from pytest_soclab.known_answer.settings import build, read_settings
+from pytest_soclab.known_answer.intel_off.settings import build, read_settings
+from pytest_soclab.known_answer.markdown.inline import inline_text
+from pytest_soclab.known_answer.provenance.report_text import fragments, normal, read_report
+from pytest_soclab.known_answer.provenance.tags import builtin_kind, read_ledger, read_techniques
+from pytest_soclab.known_answer.reading.blind import read_blind
+from pytest_soclab.known_answer.reading.calibration import read_calibration
+from pytest_soclab.known_answer.reading.key_score import read_key_score
 
 from .support import score, soclab, write
 

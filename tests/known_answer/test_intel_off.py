@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_soclab.base.errors import KnownAnswerError
-from pytest_soclab.known_answer.intel_off import derive, intel_off_text
+from pytest_soclab.known_answer.intel_off.derive import derive, intel_off_text
 
 from .support import CASES, soclab, write
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_soclab.base.errors import KnownAnswerError
-from pytest_soclab.known_answer import blocks
-from pytest_soclab.known_answer.keys import item_key, technique_of
+from pytest_soclab.known_answer.basis.keys import item_key, technique_of
+from pytest_soclab.known_answer.markdown import blocks
 
 from .support import CASES, read, score, table, words, write
 
@@ -187,15 +187,18 @@ def test_tables_in_lists_and_quotations_are_read(inside, tmp_path):
     assert words(read(tmp_path, f"## Item by item\n\n{inside}\n")) == BOTH
 
 
-@pytest.mark.parametrize(
-    "hidden",
-    ["<!--\n{}\n-->\n", "```\n{}\n```\n", "~~~markdown\n{}\n~~~\n"],
-)
-def test_commented_out_and_fenced_tables_are_no_tables(hidden, tmp_path):
-    more = hidden.format(
-        "| Item | V |\n|-|-|\n| K7.1 | found |\n**Totals:** 9 found\n\n9 facts beyond the human reports"
-    )
-    assert words(read(tmp_path, f"## Item by item\n\n{more}\n{LINES}")) == BOTH
+HIDDEN = "| Item | V |\n|-|-|\n| K7.1 | found |\n**Totals:** 9 found\n\n9 facts beyond the human reports"
+
+
+def test_a_commented_out_table_is_no_table(tmp_path):
+    assert words(read(tmp_path, f"## Item by item\n\n<!--\n{HIDDEN}\n-->\n\n{LINES}")) == BOTH
+
+
+@pytest.mark.parametrize("hidden", ["```\n{}\n```\n", "~~~markdown\n{}\n~~~\n"])
+def test_a_fenced_table_is_named_as_unread(hidden, tmp_path):
+    message = refused(tmp_path, f"## Item by item\n\n{hidden.format(HIDDEN)}\n{LINES}")
+    assert message.startswith("score.md:6: a line that is not read as an item: '| K7.1 | found |'")
+    assert words(read(tmp_path, f"## Item by item\n\n{hidden.format(HIDDEN.replace('K7.1', 'K1.1'))}\n{LINES}")) == BOTH
 
 
 @pytest.mark.parametrize(
@@ -473,7 +476,7 @@ def test_paths_that_are_no_file(tmp_path, capsys):
 
 
 def test_a_file_larger_than_the_limit_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("pytest_soclab.known_answer.files.LARGEST", 1000)
+    monkeypatch.setattr("pytest_soclab.known_answer.basis.files.LARGEST", 1000)
     assert "more than 1000 bytes" in refused(tmp_path, score({"K1.1": "found"}, "x" * 1000))
 
 

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from pytest_soclab.base.errors import KnownAnswerError
-from pytest_soclab.known_answer.provenance import arm_tag, read_provenance, tag
-from pytest_soclab.known_answer.report_text import evidence_ids, fragments
-from pytest_soclab.known_answer.sources import Sources
+from pytest_soclab.known_answer.provenance.report_text import evidence_ids, fragments
+from pytest_soclab.known_answer.provenance.tags import arm_tag, read_provenance, tag
+from pytest_soclab.known_answer.sources import How, Sources
 
 from .support import soclab, table, write
 
@@ -36,7 +36,7 @@ def run(tmp_path, note, report=None, *, mitre=None, ledger=LEDGER, item="K1.1", 
     if report is not None:
         write(tmp_path, report, "report.md")
     given = write(tmp_path, json.dumps(settings), "settings.json") if settings else None
-    provenance = Sources(settings=given).run(path).provenance
+    provenance = Sources(How(settings=given)).runs(path)[0].provenance
     key = next(iter(provenance.tags), None)
     return (provenance.tags[key], [entry.id for entry in provenance.entries[key]]) if key else None
 
@@ -278,7 +278,7 @@ def test_an_artefact_that_cannot_be_read_is_refused(name, content, text, tmp_pat
     path = write(tmp_path, f"## Item by item\n\n{table({'K1.1': 'found'})}")
     write(tmp_path, json.dumps(content), name)
     with pytest.raises(KnownAnswerError) as caught:
-        Sources().run(path)
+        Sources().runs(path)
     assert text in str(caught.value)
 
 
@@ -329,7 +329,9 @@ def test_only_runs_that_reach_the_verdict_have_a_say_in_the_tag(tmp_path, capsys
         [("found", "ev_0001"), ("found", "ev_0001"), ("partly (body)", "ev_0002")]
     ):
         directory = tmp_path / f"r{number}"
-        paths.append(write(directory, f"| Item | V | Note |\n|-|-|-|\n| K1.1 | {verdict} | {note} |\n"))
+        paths.append(
+            write(directory, f"| Item | V | Note |\n|-|-|-|\n| K1.1 | {verdict} | {note} |\n\nRun {number}.\n")
+        )
         write(directory, json.dumps(LEDGER), "evidence.json")
     ran = soclab(capsys, "score", *paths, out=tmp_path / "o.json")
     assert ran.result["arm"]["tags"] == {"K1.1": A}

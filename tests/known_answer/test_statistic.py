@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from pytest_soclab.assurance.odds import arm_finds, at_least_one, reported_dropped
 from pytest_soclab.base.errors import KnownAnswerError
-from pytest_soclab.known_answer import statistic
-from pytest_soclab.known_answer.statistic import (
+from pytest_soclab.known_answer.basis.verdicts import Verdict
+from pytest_soclab.known_answer.comparing import statistic
+from pytest_soclab.known_answer.comparing.statistic import (
     Outcome,
     Standing,
     choose_m,
@@ -21,7 +22,6 @@ from pytest_soclab.known_answer.statistic import (
     majority,
     score_arm,
 )
-from pytest_soclab.known_answer.verdicts import Verdict
 
 ORDER = [Verdict.WRONG, Verdict.MISSED, Verdict.PARTLY_DUMP, Verdict.PARTLY_BODY, Verdict.FOUND]
 ITEMS = ["K1.1", "K1.2", "a/b"]

@@ -103,3 +103,25 @@ def test_blind_runs_and_their_map(alone: pytest.Pytester) -> None:
     )
     assert result.ret == 1
     assert result.parseoutcomes()["failed"] > 5
+
+
+def test_a_printed_node_id_runs_again(alone: pytest.Pytester) -> None:
+    result = alone.runpytest_subprocess(*BASELINE, *CANDIDATE, "known-answer::K3.2", "known-answer::task updater")
+    result.assert_outcomes(failed=2)
+    unknown = alone.runpytest_subprocess(*BASELINE, *CANDIDATE, "known-answer::K3.22")
+    assert unknown.ret == pytest.ExitCode.USAGE_ERROR
+    assert "did you mean 'K3.2'?" in unknown.stderr.str()
+
+
+def test_a_skip_mark_skips_and_hides_no_drop(alone: pytest.Pytester) -> None:
+    alone.makeconftest(
+        "import pytest\n"
+        "def pytest_collection_modifyitems(items):\n"
+        "    for item in items:\n"
+        "        item.add_marker(pytest.mark.skip(reason='later'))\n"
+    )
+    result = alone.runpytest_subprocess(*BASELINE, *CANDIDATE, "known-answer::K3.2")
+    result.assert_outcomes(skipped=1)
+    assert "INTERNALERROR" not in result.stdout.str()
+    assert result.ret == 1
+    assert "gate known_answer failed" in result.stdout.str()

@@ -66,7 +66,9 @@ def test_the_changed_threshold_fails_the_one_test_that_the_page_names(folder, op
     environment = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
     first = "\n".join(blocks("shell")[0].splitlines()[:2])
     subprocess.run(["bash", "-c", first], cwd=folder, env=environment, check=True)
-    done = subprocess.run([opa, "test", "my-policy"], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [opa, "test", "--timeout", "60s", "my-policy"], cwd=folder, capture_output=True, text=True, check=False
+    )
     failed = re.findall(r"^\s+(.+): FAIL", done.stdout, re.MULTILINE)
     assert [name.strip() for name in failed if "test_" not in name] == ["as many targets as allowed"]
 

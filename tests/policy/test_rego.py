@@ -17,7 +17,7 @@ def run(opa):
 
 
 def test_its_tests_pass_and_reach_every_line(run, policies):
-    done = run("test", "--coverage", "--format", "json", policies)
+    done = run("test", "--timeout", "60s", "--coverage", "--format", "json", policies)
     assert done.returncode == 0, run("test", policies).stdout
     report = json.loads(done.stdout)
     missed = {file: lines["not_covered"] for file, lines in report["files"].items() if lines.get("not_covered")}

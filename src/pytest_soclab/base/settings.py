@@ -25,6 +25,7 @@ class Settings:
     level: str = "L4"
     policies: str | None = None
     opa_url: str | None = None
+    opa_token_env: str | None = None
     opa_binary: str | None = None
     artifacts: str = ".soclab/latest"
     summary: str | None = None
@@ -49,6 +50,11 @@ class Settings:
     sheet: str | None = None
     map: str | None = None
     settings: str | None = None
+    words: str | None = None
+    key: str | None = None
+    items: str | None = None
+    expect_items: int | None = None
+    allow_unread: bool = False
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -78,8 +84,9 @@ def wants_gate(settings: Settings) -> bool:
     if settings.baseline or settings.candidate:
         missing = "candidate" if settings.baseline else "baseline"
         raise UsageError(f"the known-answer gate has no {missing}; add --soclab-{missing}=RUN")
-    names = ("baseline_m", "candidate_m", "sheet", "map", "settings")
-    stray = next((name for name in names if getattr(settings, name) is not None), None)
+    names: tuple[str, ...] = ("baseline_m", "candidate_m", "sheet", "map", "settings")
+    names += ("words", "key", "items", "expect_items", "allow_unread")
+    stray = next((name for name in names if getattr(settings, name) not in (None, False)), None)
     if stray is not None:
         option = f"--soclab-{stray.replace('_', '-')}"
         raise UsageError(f"{option} belongs to the known-answer gate; add --soclab-baseline=RUN --soclab-candidate=RUN")
@@ -105,7 +112,21 @@ def settings_of(config: pytest.Config) -> Settings:
             value = _ini(config, item.name)
         if value not in (None, False):
             given[item.name] = (value,) if item.name == "agent_env" and isinstance(value, str) else _settled(value)
-    return Settings(**given)
+    settings = Settings(**given)
+    _refuse_secrets(settings)
+    return settings
+
+
+def _refuse_secrets(settings: Settings) -> None:
+    """Refuse a secret where it would be printed and stored with the session's command; it is not repeated here."""
+    address = settings.opa_url or ""
+    if "@" in address or "?" in address or "#" in address:
+        found = "found an OPA address with a user, a password or a query, expected http://HOST:PORT"
+        raise UsageError(
+            f"{found}; put a token into the environment and name the variable: --soclab-opa-token-env=NAME"
+        )
+    if settings.opa_token_env is not None and not settings.opa_url:
+        raise UsageError("--soclab-opa-token-env belongs to a server; add --soclab-opa-url=URL")
 
 
 def _settled(value: Any) -> Any:

@@ -26,17 +26,19 @@ def redacted(world: World) -> World:
 
 
 def _table(rows: dict[str, Row], secrets: Secrets, memo: dict[Any, Any]) -> dict[str, Row]:
-    seen = {key: _row(row, secrets, memo) for key, row in rows.items()}
-    if all(seen[key] is row for key, row in rows.items()) and not any(redact(key, secrets) != key for key in rows):
+    """Return a redacted table, or the same one where no row holds a secret; a row's key is one of its fields."""
+    labels = tuple(secrets.items())
+    seen = {key: _row(row, labels, memo) for key, row in rows.items()}
+    if all(seen[key] is row for key, row in rows.items()):
         return rows
     return {redact(key, secrets): row for key, row in seen.items()}
 
 
-def _row(row: Row, secrets: Secrets, memo: dict[Any, Any]) -> Row:
+def _row(row: Row, labels: tuple[tuple[str, str], ...], memo: dict[Any, Any]) -> Row:
     """Return a redacted row, worked out once: a row never changes, and `memo` holds it, so that its id stays its."""
-    mark = (id(row), *secrets.items())
+    mark = (id(row), labels)
     if mark not in memo:
-        memo[mark] = (row, _redacted(row, secrets))
+        memo[mark] = (row, _redacted(row, dict(labels)))
     found: Row = memo[mark][1]
     return found
 

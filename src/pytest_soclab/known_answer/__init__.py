@@ -1,1 +1,1 @@
-"""Scored runs to a gate: reads pages, compares arms, tells analysis from lookup; no pytest, no trial."""
+"""The known-answer gate lives here: reading scored runs, comparing arms, printing; trials and pytest may not."""

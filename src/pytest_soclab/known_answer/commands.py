@@ -7,22 +7,23 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_soclab.known_answer.blind import PREFIX
-from pytest_soclab.known_answer.files import refuse
-from pytest_soclab.known_answer.output import write_json
-from pytest_soclab.known_answer.render import gate_text, score_text
-from pytest_soclab.known_answer.session import GateRequest, run_gate, run_score
-from pytest_soclab.known_answer.sources import Sources
+from pytest_soclab.known_answer.basis.files import refuse
+from pytest_soclab.known_answer.output.markdown_text import gate_markdown, score_markdown
+from pytest_soclab.known_answer.output.text import gate_text, score_text
+from pytest_soclab.known_answer.output.writing import write_json
+from pytest_soclab.known_answer.reading.blind import PREFIX
+from pytest_soclab.known_answer.session import GateRequest, How, run_gate, run_score
 
 HELD, DROPPED = 0, 1
+_FILES = ("sheet", "map", "settings", "words", "items", "json")
 
 
 def score(options: argparse.Namespace) -> int:
     """Print the scored runs. Raises KnownAnswerError."""
     _refuse_empty(options)
-    sources = Sources(options.sheet, options.map, options.settings)
-    result = run_score(tuple(options.runs), options.m, sources)
-    _finish(score_text(result), result.to_json(), options.json, [*options.runs, *_given(options)])
+    result = run_score(tuple(options.runs), options.m, _how(options))
+    text = score_markdown(result) if options.markdown else score_text(result)
+    _finish(text, result.to_json(), options.json, [*options.runs, *_given(options)])
     return HELD
 
 
@@ -34,30 +35,44 @@ def gate(options: argparse.Namespace) -> int:
         candidate=tuple(options.candidate),
         baseline_m=options.baseline_m,
         candidate_m=options.candidate_m,
-        sheet=options.sheet,
-        map=options.map,
-        settings=options.settings,
+        how=_how(options),
     )
     result = run_gate(request)
-    text, data = gate_text(result), result.to_json()
+    text, data = (gate_markdown if options.markdown else gate_text)(result), result.to_json()
     if options.odds:
-        from pytest_soclab.known_answer.odds_text import odds_json, odds_text
+        from pytest_soclab.known_answer.output.odds_text import odds_json, odds_text
 
-        text += odds_text(result)
+        odds = odds_text(result)
+        text += f"\n```text\n{odds.strip()}\n```\n" if options.markdown else odds
         data["odds"] = odds_json(result)
     _finish(text, data, options.json, [*options.baseline, *options.candidate, *_given(options)])
     return DROPPED if result.dropped else HELD
 
 
+def _how(options: argparse.Namespace) -> How:
+    return How(
+        sheet=options.sheet,
+        map=options.map,
+        settings=options.settings,
+        words=options.words,
+        key=options.key,
+        items=options.items,
+        expect_items=options.expect_items,
+        allow_unread=options.allow_unread,
+    )
+
+
 def _refuse_empty(options: argparse.Namespace) -> None:
     """Refuse a file name that is empty, as where a shell variable is not set: the option is meant to do something."""
-    for name in ("sheet", "map", "settings", "json"):
+    for name in _FILES:
         if getattr(options, name, None) == "":
             refuse("an empty file name", field=f"--{name}", expected="a file", remedy="name it, or drop the option")
+    if getattr(options, "key", None) == "":
+        refuse("an empty pattern", field="--key", expected="a pattern", remedy="name it, or drop the option")
 
 
 def _given(options: argparse.Namespace) -> list[str | None]:
-    return [options.sheet, options.map, options.settings]
+    return [getattr(options, name) for name in _FILES if name != "json"]
 
 
 def _finish(text: str, data: dict[str, Any], out: str | None, inputs: Sequence[str | None]) -> None:
@@ -65,13 +80,14 @@ def _finish(text: str, data: dict[str, Any], out: str | None, inputs: Sequence[s
     if sys.stdout is None:
         refuse("a closed standard output", expected="somewhere to print to", remedy="send it to /dev/null")
     if out is not None:
-        write_json(data, out, [name for name in inputs if name and not name.startswith(PREFIX)])
+        named = [name for name in inputs if name and not name.startswith(PREFIX)]
+        write_json(data, out, [*named, *(name.rpartition("#")[0] for name in named if "#" in name)])
     sys.stdout.write(text)
 
 
 def intel_off(options: argparse.Namespace) -> int:
     """Print the intel-off arm of a profile. Raises KnownAnswerError."""
-    from pytest_soclab.known_answer.intel_off import derive, intel_off_text
+    from pytest_soclab.known_answer.intel_off.derive import derive, intel_off_text
 
     _refuse_empty(options)
     arm = derive(options.profile, options.settings)

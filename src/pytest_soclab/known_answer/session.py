@@ -5,41 +5,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pytest_soclab.base.errors import Fault, KnownAnswerError
-from pytest_soclab.known_answer.arms import Arm, build_arm
-from pytest_soclab.known_answer.results import GateResult, ScoreResult
-from pytest_soclab.known_answer.sources import Sources
-from pytest_soclab.known_answer.statistic import compare, compare_beyond
+from pytest_soclab.known_answer.basis.run import ScoredRun
+from pytest_soclab.known_answer.comparing.arms import Arm, build_arm
+from pytest_soclab.known_answer.comparing.results import GateResult, ScoreResult
+from pytest_soclab.known_answer.comparing.statistic import compare, compare_beyond
+from pytest_soclab.known_answer.sources import How, Sources, distinct_names
+
+__all__ = ["GateRequest", "How", "run_gate", "run_score"]
 
 
 @dataclass(frozen=True, slots=True)
 class GateRequest:
-    """What a gate compares: paths or `blind:NAME` of both arms' runs, m of each arm (None: a strict majority)."""
+    """What a gate compares: the runs of both arms, m of each arm (None: a strict majority), how runs are read."""
 
     baseline: tuple[str, ...]
     candidate: tuple[str, ...]
     baseline_m: int | None = None
     candidate_m: int | None = None
-    sheet: str | None = None
-    map: str | None = None
-    settings: str | None = None
+    how: How = field(default_factory=How)
 
 
 def run_gate(request: GateRequest) -> GateResult:
     """Return the gate of a request. Raises KnownAnswerError where its runs cannot be read or compared."""
-    sources = Sources(request.sheet, request.map, request.settings)
-    arms, faults = [], []
+    sources = Sources(request.how)
+    found: list[tuple[ScoredRun, ...]] = []
+    faults: list[Fault] = []
     for name in ("baseline", "candidate"):
         try:
             runs = sources.arm(getattr(request, name), name)
-            arms.append(build_arm(runs, getattr(request, f"{name}_m"), f"--{name}-m"))
+            build_arm(runs, getattr(request, f"{name}_m"), f"--{name}-m")
+            found.append(runs)
         except KnownAnswerError as error:
             faults += [fault for fault in error.faults if fault not in faults]
     if faults:
         raise KnownAnswerError(*faults)
-    baseline, candidate = arms
+    before, after = distinct_names(*found)
+    baseline = build_arm(before, request.baseline_m, "--baseline-m")
+    candidate = build_arm(after, request.candidate_m, "--candidate-m")
     _refuse_empty(baseline)
     items = tuple(compare(baseline.score, candidate.score))
     return GateResult(baseline, candidate, items, compare_beyond(baseline.score.beyond, candidate.score.beyond))
@@ -59,8 +64,8 @@ def _refuse_empty(baseline: Arm) -> None:
         )
 
 
-def run_score(references: tuple[str, ...], m: int | None, sources: Sources) -> ScoreResult:
+def run_score(references: tuple[str, ...], m: int | None, how: How) -> ScoreResult:
     """Return the scored runs, and their arm where there are several. Raises KnownAnswerError."""
-    runs = sources.arm(references, "score")
+    (runs,) = distinct_names(Sources(how).arm(references, "score"))
     arm = build_arm(runs, m, "--m")
     return ScoreResult(runs, arm if len(runs) > 1 else None)

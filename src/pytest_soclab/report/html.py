@@ -62,6 +62,7 @@ def _page(results: Results, transcripts: Mapping[str, Sequence[Event]], share: f
         work=view.legitimate(results),
         gates=sorted(results.gates, key=lambda gate: _GATE_ORDER.index(gate.status)),
         known=known.read(results.known_answer) if results.known_answer else None,
+        dropped=known.drops(results.known_answer),
         red=words.reds(results.trials),
         evidence=words.evidence(words.measured_trials(results)),
         gates_passed=sum(gate.status is GateStatus.PASSED for gate in results.gates),

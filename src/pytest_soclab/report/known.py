@@ -8,6 +8,8 @@ from typing import Any
 
 from pytest_soclab.report.words import count
 
+_NAMED = 5  # drops that the line beside the level names
+
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -36,6 +38,17 @@ def read(gate: Mapping[str, Any]) -> View:
     totals.append(f"{count(len(gate.get('held') or ()), 'item')} held")
     sections = [(f"{title}: {len(items)}", items) for title, items in lists.items() if items]
     return View(str(gate.get("decision", "unknown")), gate.get("decision") == "held", totals, sections)
+
+
+def drops(gate: Mapping[str, Any] | None) -> str:
+    """Say in one line what dropped, for beside the level; empty where nothing did."""
+    gate = gate or {}
+    items = [str(item.get("item")) for item in gate.get("dropped") or ()]
+    items += ["the beyond-human count"] if (gate.get("beyond") or {}).get("dropped") else []
+    if not items:
+        return ""
+    more = f" and {len(items) - _NAMED} more" if len(items) > _NAMED else ""
+    return f"known answers dropped: {', '.join(items[:_NAMED])}{more}"
 
 
 def _arm_totals(name: str, arm: Mapping[str, Any]) -> str:

@@ -43,6 +43,8 @@ def _blocks(results: Results, verbosity: int) -> Iterator[Block]:
     yield ("level", _level_line(results), _level_tone(results))
     for number, reason in enumerate(words.reasons(results.level)):
         yield ("" if number else "why", reason, "plain")
+    if dropped := known.drops(results.known_answer):
+        yield ("dropped", dropped.removeprefix("known answers dropped: "), "bad")
     if results.agent.kind == "live":
         yield ("agent", words.agent_text(results), "plain")
     if results.policy.checked_by == words.UNCHECKED:

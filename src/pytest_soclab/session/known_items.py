@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from pytest_soclab.base.errors import printable
+from pytest_soclab.base.errors import UsageError, nearest, printable, quote
 from pytest_soclab.base.settings import Settings
-from pytest_soclab.known_answer.results import GateResult, beyond_sentence, item_sentence
-from pytest_soclab.known_answer.session import GateRequest, run_gate
-from pytest_soclab.known_answer.statistic import Outcome
+from pytest_soclab.known_answer.comparing.results import GateResult, beyond_sentence, item_sentence
+from pytest_soclab.known_answer.comparing.statistic import Outcome
+from pytest_soclab.known_answer.session import GateRequest, How, run_gate
 from pytest_soclab.session import state
 
 COLLECTOR = "known-answer"
@@ -31,11 +31,44 @@ def gate_of(settings: Settings) -> GateResult:
             settings.candidate,
             settings.baseline_m,
             settings.candidate_m,
-            settings.sheet,
-            settings.map,
-            settings.settings,
+            How(
+                sheet=settings.sheet,
+                map=settings.map,
+                settings=settings.settings,
+                words=settings.words,
+                key=settings.key,
+                items=settings.items,
+                expect_items=settings.expect_items,
+                allow_unread=settings.allow_unread,
+            ),
         )
     )
+
+
+def take_pasted(arguments: list[str], result: GateResult) -> frozenset[str]:
+    """Take node ids such as `known-answer::K3.2` out of pytest's arguments, which stand for no file; return the names.
+
+    Raises:
+        UsageError: when the gate has no such item.
+    """
+    ids = [argument for argument in arguments if argument == COLLECTOR or argument.startswith(f"{COLLECTOR}::")]
+    if not ids:
+        return frozenset()
+    arguments[:] = [argument for argument in arguments if argument not in ids]
+    names = {argument.removeprefix(COLLECTOR).removeprefix("::") for argument in ids}
+    valid = {name for name, *_ in _rows(result)}
+    unknown = sorted(names - valid - {""})
+    if unknown:
+        raise UsageError(f"the known-answer gate has no item {quote(unknown[0])}; {nearest(unknown[0], valid)}")
+    return frozenset() if "" in names else frozenset(names)
+
+
+def _rows(result: GateResult) -> list[tuple[str, str, Outcome, str]]:
+    """Return name, key, outcome and sentence of every item, the beyond-human count last."""
+    rows = [
+        (_name(item.item), item.item, item.outcome, item_sentence(item)) for item in result.items if item.scored > 0
+    ]
+    return [*rows, (BEYOND, BEYOND, _beyond(result), beyond_sentence(result))]
 
 
 class DroppedError(Exception):
@@ -45,16 +78,16 @@ class DroppedError(Exception):
 class KnownAnswers(pytest.Collector):
     """The parent of the gate's items; it stands for no file."""
 
-    def __init__(self, *, result: GateResult, **kwargs: Any) -> None:
+    def __init__(self, *, result: GateResult, pasted: frozenset[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.result = result
+        self.pasted = pasted
 
     def collect(self) -> Iterable[pytest.Item]:
-        """Yield the gate's items in the order of the baseline's files, the beyond-human count last."""
-        rows = [(item.item, item.outcome, item_sentence(item)) for item in self.result.items if item.scored > 0]
-        rows.append((BEYOND, _beyond(self.result), beyond_sentence(self.result)))
-        for key, outcome, sentence in rows:
-            yield KnownAnswerItem.from_parent(self, name=_name(key), outcome=outcome, sentence=sentence, key=key)
+        """Yield the gate's items in the order of the baseline's files; of pasted node ids, only theirs."""
+        for name, key, outcome, sentence in _rows(self.result):
+            if not self.pasted or name in self.pasted:
+                yield KnownAnswerItem.from_parent(self, name=name, outcome=outcome, sentence=sentence, key=key)
 
 
 class KnownAnswerItem(pytest.Item):
@@ -85,8 +118,8 @@ class KnownAnswerItem(pytest.Item):
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Return the collector's name; an item has no line."""
-        return Path(COLLECTOR), None, self.name
+        """Return the collector's name; pytest's skipping needs a line, though an item has none."""
+        return Path(COLLECTOR), 0, self.name
 
     @property
     def location(self) -> tuple[str, int | None, str]:
@@ -94,9 +127,9 @@ class KnownAnswerItem(pytest.Item):
         return COLLECTOR, None, self.name
 
 
-def make_items(session: pytest.Session, result: GateResult) -> list[pytest.Item]:
+def make_items(session: pytest.Session, result: GateResult, pasted: frozenset[str]) -> list[pytest.Item]:
     """Collect the gate's items as pytest collects a file's, so that every report counts them."""
-    parent = KnownAnswers.from_parent(session, name=COLLECTOR, nodeid=COLLECTOR, result=result)
+    parent = KnownAnswers.from_parent(session, name=COLLECTOR, nodeid=COLLECTOR, result=result, pasted=pasted)
     report = session.config.hook.pytest_make_collect_report(collector=parent)
     session.config.hook.pytest_collectreport(report=report)
     return [item for item in report.result if isinstance(item, pytest.Item)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_soclab.known_answer.results import GateResult
+    from pytest_soclab.known_answer.comparing.results import GateResult
     from pytest_soclab.session.recorder import Recorder
     from pytest_soclab.trials.lab import Lab
 
@@ -26,8 +26,12 @@ class Session:
     """Only in the process that aggregates."""
     selection: dict[str, Any] | None = None
     """What this process selected, once collection is finished."""
+    chosen: tuple[str, ...] = ()
+    """The paths and node ids within the bundled corpus that the command line names."""
     gate: GateResult | None = None
     """The known-answer gate's result, where the options ask for one."""
+    pasted: frozenset[str] = frozenset()
+    """The names of its items that the command line gives as node ids; empty for all."""
 
 
 _SESSION: pytest.StashKey[Session] = pytest.StashKey()

@@ -1,0 +1,1 @@
+"""Text, Markdown and JSON of a finished result live here; computing a result may not."""
