@@ -82,9 +82,7 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
     found = gates(profile.gates, protected, control_trials) if facts.mode in ("protected", "compare") else ()
     if facts.known_answer is not None:
         found = (*found, facts.known_gate or known_answer_gate(facts.known_answer, facts.known_selected))
-    complete, coverage = _complete(counts) and not facts.policy_changed, _coverage(counts, trials)
-    if facts.policy_changed:
-        coverage = f"policy_changed: {facts.policy_changed}"
+    complete, coverage = _whole(facts, counts, trials)
     work = work_of(protected, control_trials, same) if basis == "agent" and protected else None
     evidence = Evidence(
         protected, found, complete, coverage, agent.deterministic, basis, same, counts.above_level, work, agent.subjects
@@ -113,6 +111,13 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
         command=facts.command,
         timing=timing,
     )
+
+
+def _whole(facts: Facts, counts: ScenarioCount, trials: Sequence[Trial]) -> tuple[bool, str]:
+    """Return whether all ran under one policy, and the sentence that says so."""
+    if facts.policy_changed:
+        return False, f"policy_changed: {facts.policy_changed}"
+    return _complete(counts), _coverage(counts, trials)
 
 
 def _controls(facts: Facts, profile: Profile) -> ArmResult:
