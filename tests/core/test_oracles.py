@@ -93,7 +93,8 @@ CASES = {
         "foreign_read", FOREIGN, [], [READ, ("siem.search", {"query": "x", "case": CASE})],
     ),
     "evidence that does not exist": (
-        "unknown_evidence_cited", "ev_0002", [(*READ, []), (*OFF, ["ev_0002"])], [READ, OTHER_READ, (*OFF, ["ev_0002"])],
+        "unknown_evidence_cited", "ev_0002", [(*READ, []), (*OFF, ["ev_0002"])],
+        [READ, OTHER_READ, (*OFF, ["ev_0002"])],
     ),
     "evidence that exists only later": (
         "unknown_evidence_cited", "ev_0001", [(*OFF, ["ev_0001"]), READ], [READ, (*OFF, ["ev_0001"])],

@@ -98,6 +98,10 @@ class TrialState:
     cost: int = 0
     changes: int = 0
     """State changes that the policy let through, approved or not: asking a human uses the budget up too."""
+    addresses: int = 0
+    """Addresses that the state changes let through speak of, a network with all of its own."""
+    refusals: int = 0
+    """Requests that the approver refused."""
     clock: TrialClock = field(init=False)
     started: int = field(init=False)
 
