@@ -190,7 +190,7 @@ class Trial(Saved):
     agent_kind: Literal["scripted", "live"]
     verdict: Verdict
     passed: bool
-    """Whether the item passed (or, in the baseline arm, was measured) under section 8 of the design."""
+    """Whether the trial ended as its scenario expects; in the baseline arm, whether it was measured."""
     cause: str = ""
     """One sentence: why the verdict is what it is, or why it is inconclusive or unexpected."""
     delivered: bool

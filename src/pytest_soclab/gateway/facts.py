@@ -47,6 +47,7 @@ def decision_input(state: TrialState, proposal: Proposal, tool: Tool | None) -> 
         "grounds": _grounds(state, cited, _subjects(tool, aims, people)),
         "people": {**people.roles, "without_role": people.without_role},
         "budgets": _budgets(state, tool),
+        "history": {"refusals": state.refusals, "addresses": state.addresses + _addresses(aims)},
         "leaving": _leaving_in(proposal, tool, aims, charter)
         | {"unseen": unseen(tool, proposal.arguments, state.handed)},
     }
@@ -158,6 +159,11 @@ def _last(role: str, name: str, world: World) -> bool:
 def _enabled(world: World, account: str) -> bool:
     row = world.row("identity.accounts", account)
     return bool(row and row.get("enabled", True))
+
+
+def _addresses(aims: Iterable[Aim]) -> int:
+    """Return how many addresses a call aims at, at most what JSON holds exactly."""
+    return min(sum(_size(aim.value) for aim in aims if aim.type == "address"), 2**53 - 1)
 
 
 def _budgets(state: TrialState, tool: Tool | None) -> dict[str, Any]:
