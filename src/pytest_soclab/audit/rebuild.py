@@ -149,7 +149,8 @@ def _page_faults(folder: Path, results: Results) -> Iterator[str]:
         if not path.is_file():
             continue
         stored = path.read_text(encoding="utf-8", errors="replace")
-        if (stored if name == store.REPORT else stored.partition("\n")[0]) != expected:
+        shown = html.without_previous(stored) if name == store.REPORT else stored.partition("\n")[0]
+        if shown != expected:
             yield f"{path}: not what {store.RESULTS} says; `soclab report {folder}` writes it anew"
 
 
@@ -289,7 +290,7 @@ def write_report(folder: Path, results: Results, previous: Results | None = None
     from pytest_soclab.report import html, summary
 
     out = store.Artifacts(folder, fresh=False)
-    out.write(store.REPORT, html.render(results, transcripts_to_show(folder, results)))
+    out.write(store.REPORT, html.render(results, transcripts_to_show(folder, results), previous))
     out.write(store.SUMMARY, summary.render(results, previous))
     if out.trouble:
         raise ArtifactError(out.trouble)

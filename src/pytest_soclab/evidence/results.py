@@ -302,6 +302,8 @@ class PolicyInfo(Saved):
     package: str
     rules: tuple[str, ...] = ()
     """Every deny reason that the policy can give."""
+    titles: dict[str, str] = Field(default_factory=dict)
+    """What the policy's METADATA calls the rule that gives a reason."""
     address: str | None = None
     checked_by: str = ""
     """Who vouches that the engine decides as OPA does: `opa 1.22.3`, `bundled digest`, or `not checked by OPA`."""

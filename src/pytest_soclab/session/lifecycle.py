@@ -370,7 +370,8 @@ def summarise(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
     reporter.currentfspath = None  # else pytest ends its progress line again, below the section's head
     reporter.section("soclab", "=")
     if recorder.results is not None:
-        for line in terminal.render(recorder.results, verbosity=verbosity, width=reporter._tw.fullwidth):
+        width, previous = reporter._tw.fullwidth, recorder.previous
+        for line in terminal.render(recorder.results, verbosity=verbosity, width=width, previous=previous):
             reporter.write_line(line.text, **_MARKUP[line.tone])
     for failure in recorder.failures:
         reporter.write_line(f"session failed: {failure}", red=True)
