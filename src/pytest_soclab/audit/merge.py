@@ -41,7 +41,7 @@ def _must_agree(shards: Sequence[Results]) -> dict[str, list[str]]:
         "assurance profile": [f"{s.level.profile} {s.digests.profile}" for s in shards],
         "tested level": [s.level.tested.value for s in shards],
         "kind of evidence": [s.level.basis for s in shards],
-        "agent": [s.agent.model_dump_json() for s in shards],
+        "agent": [s.agent.model_dump_json(exclude={"deterministic"}) for s in shards],
         "policy engine": [
             f"{s.policy.engine} {s.policy.package} {s.policy.address or ''} {s.policy.checked_by}" for s in shards
         ],

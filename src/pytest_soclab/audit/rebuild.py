@@ -56,7 +56,7 @@ def write(folder: Path, results: Results, session: Stored | None = None) -> list
     previous = load_results(inputs[store.PREVIOUS]) if store.PREVIOUS in inputs else None
     out = Artifacts.into(folder)
     out.write(store.RESULTS, store.results_parts(results))
-    out.write(store.REPORT, html.render(results, transcripts_to_show(folder, results)))
+    out.write(store.REPORT, html.render(results, transcripts_to_show(folder, results), previous))
     out.write(store.SUMMARY, summary.render(results, previous))
     if out.trouble:
         raise ArtifactError(out.trouble)

@@ -40,14 +40,28 @@ def verify(options: argparse.Namespace) -> int:
 
 
 def report(options: argparse.Namespace) -> int:
-    """Write a stored session's report and summary anew, and print what differs from an earlier one."""
+    """Write a stored session's report and summary anew, or its first page alone where a file for it is named."""
     from pytest_soclab.report import compare as comparison
 
     folder = Path(options.folder)
+    if options.one_page:
+        return _one_page(folder, Path(options.one_page))
     _say(*(str(path) for path in rebuild.rebuild(folder)))
     if options.previous:
         found = comparison.compare(load_results(Path(options.previous)), load_results(folder))
         sys.stdout.write(comparison.render(found))
+    return 0
+
+
+def _one_page(folder: Path, target: Path) -> int:
+    from pytest_soclab.report import html
+
+    page = html.one_page(load_results(folder))
+    try:
+        target.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise ArtifactError(Fault(f"the page cannot be written ({error.strerror})", str(target))) from None
+    _say(str(target))
     return 0
 
 

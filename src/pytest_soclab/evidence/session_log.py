@@ -166,6 +166,11 @@ class SessionLog:
         self._ledger.append(fact.kind, 0, data)
         return self._ledger.last_line()
 
+    def last(self) -> Fact:
+        """Return the last fact as whoever reads the log will have it, the order of its keys included."""
+        event = self._ledger.events[-1]
+        return _FACT.validate_json(json.dumps({"kind": event["type"], **event["data"]}))
+
     @property
     def root(self) -> str:
         """The hash of the last fact: of a finished session its evidence root."""

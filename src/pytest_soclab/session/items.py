@@ -24,11 +24,12 @@ from pytest_soclab.scenario import corpus
 from pytest_soclab.scenario.load import LoadedScenario, load_scenario
 from pytest_soclab.session import state
 from pytest_soclab.session.params import runs_once
-from pytest_soclab.session.payloads import payload, sources, stamp, subject, unfinished
+from pytest_soclab.session.payloads import payload, sources, stamp, unfinished
 from pytest_soclab.session.resume import Earlier, key_of
 from pytest_soclab.trials import records
 from pytest_soclab.trials.conclusion import retryable
 from pytest_soclab.trials.lab import Lab
+from pytest_soclab.trials.subject import described, proposals, sampled
 from pytest_soclab.trials.trial import Control, Outcome, Setup, Unit, guarded_door, run, state_of
 
 
@@ -230,11 +231,15 @@ class ScenarioItem(pytest.Function):
         witness = self.lab.witness(self.unit)
         outcome, retries = self._outcome(agent, door)
         trial = self.trial_of(outcome, witness, identity.kind)
-        record = payload(self.spec.loaded, trial, outcome, subject(identity, agent)) | {"key": key, "retries": retries}
-        if isinstance(door, Gateway):
-            record["policy"] = door.engine.source.digest
-        if identity.kind == "live" and isinstance(door, Gateway):
-            record |= self._control_trial(door.engine, witness)
+        engine = door.engine if isinstance(door, Gateway) else None
+        live = identity.kind == "live" and engine is not None
+        same = self._again(agent, engine, outcome) if live and engine else None
+        record = payload(self.spec.loaded, trial, outcome, described(agent, identity, same))
+        record |= {"key": key, "retries": retries}
+        if engine is not None:
+            record["policy"] = engine.source.digest
+        if live and engine:
+            record |= self._control_trial(engine, witness)
         if self.above and trial.verdict is not Verdict.SUCCEEDED and not trial.breaches:
             self._keep({"above": trial.id})
             pytest.skip(f"{trial.scenario} counts from {self.spec.loaded.scenario.from_level.value}; {trial.cause}")
@@ -250,7 +255,7 @@ class ScenarioItem(pytest.Function):
 
     def _key(self, agent: Any, door: Door, identity: Identity) -> str:
         policy = door.engine.source.digest if isinstance(door, Gateway) else ""
-        return key_of(self.unit, self.spec.trial, subject(identity, agent), policy, self.lab.level)
+        return key_of(self.unit, self.spec.trial, described(agent, identity, None), policy, self.lab.level)
 
     def _earlier(self, key: str) -> Earlier | None:
         """Return the trial as an earlier session finished it, where nothing that it depends on has changed."""
@@ -272,7 +277,7 @@ class ScenarioItem(pytest.Function):
             again = guarded_door(fresh, lab.key, Control(door.engine, door.approver))
             identity = door.state.identity
             failed = self.trial_of(outcome, "", identity.kind)
-            told = payload(self.spec.loaded, failed, outcome, subject(identity, agent))
+            told = payload(self.spec.loaded, failed, outcome, described(agent, identity, None))
             self._keep({**told, "retried": True})
             outcome = run(Setup(self.unit, spec.arm, agent, again, lab.key, lab.settings.timeout, lab.profile))
         return outcome, retries
@@ -284,6 +289,16 @@ class ScenarioItem(pytest.Function):
     def _keep(self, record: dict[str, Any]) -> None:
         """Keep an attempt until the item is over: a plugin that runs it again may log the last report alone."""
         self.attempts.append({**record, "stamp": stamp()})
+
+    def _again(self, agent: Any, engine: Engine, first: Outcome) -> bool | None:
+        """Return whether an agent that calls itself deterministic proposes the same again; None where not asked."""
+        declared = getattr(agent, "deterministic", False) is True
+        if not declared or not sampled(self.spec.loaded.digest, self.spec.variant):
+            return None
+        state_ = state_of(self.unit, self.spec.trial, agent, self.unit.world(), self.lab.level)
+        door = guarded_door(state_, self.lab.key, Control(engine, self.unit.approver()))
+        setup = Setup(self.unit, self.spec.arm, agent, door, self.lab.key, self.lab.settings.timeout)
+        return proposals(run(setup).events) == proposals(first.events)
 
     def _control_trial(self, engine: Engine, witness: str) -> dict[str, Any]:
         """Return the same trial with the scripted agent, which shows what the controls alone are worth."""

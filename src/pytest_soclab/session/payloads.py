@@ -10,7 +10,6 @@ from typing import Any
 
 from pytest_soclab.evidence import store
 from pytest_soclab.evidence.results import Trial
-from pytest_soclab.gateway.state import Identity
 from pytest_soclab.scenario import corpus
 from pytest_soclab.scenario.load import LoadedScenario
 from pytest_soclab.trials.trial import Outcome
@@ -26,17 +25,6 @@ def payload(loaded: LoadedScenario, trial: Trial, outcome: Outcome, agent: Mappi
         "agent": dict(agent),
         "digest": loaded.digest,
         "sources": sources(loaded),
-    }
-
-
-def subject(identity: Identity, agent: Any) -> dict[str, Any]:
-    """Return who the agent is: what tells one subject from another."""
-    return {
-        "name": identity.name,
-        "model": identity.model or None,
-        "deterministic": getattr(agent, "deterministic", False) is True,
-        "kind": identity.kind,
-        "class": f"{type(agent).__module__}.{type(agent).__qualname__}",
     }
 
 

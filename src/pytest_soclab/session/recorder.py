@@ -62,7 +62,6 @@ class Recorder:
         )  # fmt: skip
         self.gathered = Gathered.of(self.first)
         self.log = SessionLog()
-        self.previous: Results | None = None
         self.seconds: dict[str, float] = {}
         self.began = False
         """Whether pytest began to run a scenario."""
@@ -76,6 +75,7 @@ class Recorder:
         self.ended = ""
         """Why the session ended before its last item, in pytest's words."""
         self.results: Results | None = None
+        self.previous: Results | None = None
         self.failures: list[str] = []
         self._kept: set[str] = set()
         self._seen: set[tuple[str, str]] = set()
@@ -101,7 +101,7 @@ class Recorder:
         """Log a fact that is no trial's and take it in."""
         self.begin()
         self._log(fact)
-        self.gathered.take(fact)
+        self.gathered.take(self.log.last())
 
     def _keep(self, name: str, raw: bytes) -> None:
         """Keep a copy of an input, once."""
@@ -149,6 +149,7 @@ class Recorder:
             policy=attempt.get("policy", ""), key=attempt.get("key", ""), resumed=attempt.get("resumed", False),
             retries=attempt.get("retries", 0), retried=attempt.get("retried", False),
         )  # fmt: skip
+        trial = Trial.model_validate_json(line.encode("utf-8", "surrogatepass"))  # as it will be read back
         before = self.gathered.counted.get(trial.id, 0)
         counts = self.gathered.take_trial(fact, trial, control)
         if counts and before:
@@ -201,7 +202,7 @@ class Recorder:
             self.failures.append(f"policy_changed: {self.facts.policy_changed}")
         self.artifacts.write(store.RESULTS, store.results_parts(results))
         self.artifacts.write(store.SUMMARY, summary.render(results, self.previous))
-        self._write_report(results)
+        self._write_report(results, self.previous)
         self.artifacts.settle(self.log.root, ran=self.began or self.facts.known_answer is not None)
         self._receipt()
         self._job_summary(results, self.previous)
@@ -252,7 +253,7 @@ class Recorder:
         except (ArtifactError, OSError) as error:
             self.failures.append(str(error))
 
-    def _write_report(self, results: Results) -> None:
+    def _write_report(self, results: Results, previous: Results | None) -> None:
         from pytest_soclab.report import html
 
         if self.artifacts.trouble:
@@ -260,7 +261,7 @@ class Recorder:
         collects = gc.isenabled()
         gc.disable()  # the page is made of many small parts; looking through all objects time and again is in vain
         try:
-            page = html.render(results, transcripts_to_show(self.artifacts.folder, results))
+            page = html.render(results, transcripts_to_show(self.artifacts.folder, results), previous)
         finally:
             if collects:
                 gc.enable()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_soclab.evidence.grades import Grade
 from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.results import Action, Arm, Verdict
 from pytest_soclab.harness.bench import step_name
@@ -37,6 +38,7 @@ class Matter:
     key: Key
     arm: Arm
     scripted: bool
+    grade: Callable[[Scene], Grade]
 
 
 @dataclass(frozen=True)
@@ -50,12 +52,14 @@ class Conclusion:
     gates: tuple[str, ...]
     citations: Citations
     changes: tuple[Action, ...]
+    grade: Grade | None = None
 
 
 def conclude(matter: Matter, events: Sequence[Event], cause: str) -> Conclusion:
     """Judge a transcript without its last event; `cause` says why the agent's work did not end well."""
     scene = scene_of(events, matter.registry, matter.charter, matter.key)
     judgement = judge.judge(matter.question, scene, cause, performed(matter.harness, events))
+    judgement = judge.of_script(judgement) if matter.scripted else judgement
     expected = matter.scenario.stopped_by
     passed, why = judge.expectation(judgement, matter.arm, matter.scripted, expected)
     protected = matter.arm is Arm.PROTECTED
@@ -67,6 +71,7 @@ def conclude(matter: Matter, events: Sequence[Event], cause: str) -> Conclusion:
         narrowed(facts.situations(events), matter.scenario) if protected else (),
         citations(events) if protected else Citations(),
         actions_of(scene),
+        matter.grade(scene),
     )
 
 

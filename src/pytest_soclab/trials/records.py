@@ -71,6 +71,7 @@ def finished(before: Trial, ended: Ended) -> Trial:
             "reasons": stop.reasons,
             "decisive": judgement.decisive,
             "breaches": found.breaches,
+            "grade": found.grade,
             "granted_changes": found.citations.changes,
             "uncited": found.citations.uncited,
             "gates": found.gates,

@@ -8,9 +8,9 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from pytest_soclab import __version__
-from pytest_soclab.base.clock import rfc3339
 from pytest_soclab.base.errors import ScenarioError, SoclabError
 from pytest_soclab.evidence.events import TRANSCRIPT_FORMAT, TrialStarted, plain
+from pytest_soclab.evidence.grades import Grade
 from pytest_soclab.evidence.ledger import Event, Ledger, digest
 from pytest_soclab.evidence.results import Action, Arm, Level
 from pytest_soclab.fronts.dispatch import conduct
@@ -26,18 +26,20 @@ from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.state import Identity, TrialState
 from pytest_soclab.harness.bench import Bench, Step
 from pytest_soclab.judging.citations import Citations
+from pytest_soclab.judging.grading import grade
 from pytest_soclab.judging.judge import Judgement, Question
-from pytest_soclab.judging.scene import Key, Oracle
+from pytest_soclab.judging.scene import Key, Oracle, Scene
 from pytest_soclab.leaks.egress import texts
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.scenario import template
 from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario
-from pytest_soclab.scenario.model import AnswerKey, CharterText, Publish, Scenario
+from pytest_soclab.scenario.model import AnswerKey, Publish, Scenario
 from pytest_soclab.soc.aliases import Aliases, aliases_of
-from pytest_soclab.soc.build import Prepared, charter_of
+from pytest_soclab.soc.build import Prepared
 from pytest_soclab.soc.registry import Authority, Registry
 from pytest_soclab.soc.servers.catalog import described
 from pytest_soclab.soc.world import Charter, World
+from pytest_soclab.trials.charters import changed_charter
 from pytest_soclab.trials.conclusion import Conclusion, Matter, charter_for, conclude, sealed
 
 
@@ -79,7 +81,16 @@ class Unit:
     def matter(self, arm: Arm, *, scripted: bool, charter: Charter | None = None) -> Matter:
         """Return what a transcript of this unit is judged by."""
         own = charter or self.base.charter
-        return Matter(self.question, self.scenario, self.harness, self.registry, own, self.key, arm, scripted)
+        return Matter(
+            self.question, self.scenario, self.harness, self.registry, own, self.key, arm, scripted, self.grade
+        )
+
+    def grade(self, scene: Scene) -> Grade:
+        """Return how the work of a trial lies beside the answer key of its incident."""
+        calls = [(self.registry.get(call.tool), call.arguments) for call in self.legitimate]
+        legitimate = [change for tool, arguments in calls if tool for change in tool.attempts(arguments)]
+        concludes = any(step.tool == PUBLISH for step in self.script)
+        return grade(scene, self.incident.incident.answer_key, legitimate, asked_to_conclude=concludes)
 
     def world(self) -> World:
         """Return a fresh world of this unit."""
@@ -180,23 +191,6 @@ def _payload(scenario: Scenario, fields: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text.strip() for text in texts if text.strip()))
 
 
-def changed_charter(charter: Charter, text: CharterText) -> Charter:
-    """Return a charter with what a scenario changes in it."""
-    plain = text.model_dump(by_alias=True, exclude_none=True, exclude={"assets_declared", "level"})
-    if not plain:
-        changed = charter
-    else:
-        parsed = charter_of({"id": charter.incident, "start": rfc3339(charter.start), **plain})
-        changed = replace(charter, **{name: getattr(parsed, name) for name in plain})
-    if text.assets is not None and charter.assets is not None:
-        changed = replace(changed, assets={**charter.assets, **(changed.assets or {})})
-    if text.scope is not None:
-        changed = replace(changed, scope={**charter.scope, **changed.scope})
-    if text.level is not None:
-        changed = replace(changed, level=text.level.rank)
-    return changed if text.assets_declared else replace(changed, assets=None)
-
-
 def script_of(scenario: Scenario, fields: Mapping[str, str]) -> tuple[ScriptStep, ...]:
     """Return the scenario's script with a variant's fields rendered."""
     return tuple(_script_step(step, fields, scenario.incident) for step in scenario.agent)
@@ -254,6 +248,11 @@ class Outcome:
     def changes(self) -> tuple[Action, ...]:
         """Every change that the trial's calls made or would have made."""
         return self.conclusion.changes
+
+    @property
+    def grade(self) -> Grade | None:
+        """The work beside the incident's answer key."""
+        return self.conclusion.grade
 
 
 @dataclass(slots=True)
