@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from pytest_soclab.base.errors import SoclabError, printable, quote
 from pytest_soclab.base.settings import Settings
@@ -31,8 +30,6 @@ class Judge:
     level: str
     profile: str
     foreign: tuple[str, ...] = ()
-    home: TemporaryDirectory[str] | None = None
-    """Where the copies stand under the names that scenarios have, as long as they are needed."""
     taken_on_trust: set[str] = field(default_factory=set)
     """Scenarios that need a plugin's words."""
     _loaded: dict[str, LoadedScenario] = field(default_factory=dict)

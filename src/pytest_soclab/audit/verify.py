@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from pytest_soclab import __version__
@@ -102,10 +104,12 @@ def sound(path: Path) -> Inspected:
 
 def judge_of(session: Stored) -> Judge:
     """Return who judges a session's transcripts again."""
-    home = TemporaryDirectory(prefix="soclab-verify-")
-    files = dict(_unpacked(session, Path(home.name)))
+    home = Path(tempfile.mkdtemp(prefix="soclab-verify-"))
+    files = dict(_unpacked(session, home))
     start = session.start
-    return Judge(files, start.level.value, start.profile, start.extensions, home)
+    judge = Judge(files, start.level.value, start.profile, start.extensions)
+    weakref.finalize(judge, shutil.rmtree, home, ignore_errors=True)
+    return judge
 
 
 def _unpacked(session: Stored, home: Path) -> Iterator[tuple[str, Path]]:
