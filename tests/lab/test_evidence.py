@@ -179,7 +179,7 @@ def test_two_live_agents_are_two_subjects_and_no_level(corpus: Corpus) -> None:
     corpus.run()
     level = corpus.results()["level"]
     assert level["recommended"] is None
-    assert "2 subjects in one session (another (model-1), live (model-1))" in level["why"][0]
+    assert "2 agents in one session" in level["why"][0]
     assert verify.verify(corpus.artifacts).faults == ()
 
 
