@@ -14,6 +14,7 @@ from pydantic import ConfigDict, JsonValue, StrictBool, StrictInt, StrictStr, Va
 from pytest_soclab.base.errors import printable
 from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.results import Saved
+from pytest_soclab.evidence.terms import Verdict
 
 TRANSCRIPT_FORMAT = "soclab-transcript/2"
 Texts = tuple[StrictStr, ...]
@@ -161,7 +162,7 @@ class TrialEnded(Saved):
     """The last event: the verdict, so that the chain holds it."""
 
     cause: StrictStr
-    verdict: Literal["resisted", "succeeded", "served", "blocked", "inconclusive"]
+    verdict: Verdict
     delivered: StrictBool
     stopped_by: StrictStr
     breaches: Texts
