@@ -1,6 +1,6 @@
 """Asks a policy once for all calls whose questions differ only in names that the policy does not know.
 
-A policy that compares names and takes them apart at an `@`, and does nothing else with them, decides alike on two
+A policy that tells names apart and takes them apart at an `@`, and does nothing else with them, decides alike on two
 questions of which one becomes the other when names are exchanged. Any other policy is asked each question.
 """
 
@@ -17,7 +17,10 @@ from pytest_soclab.policy.prepared import prepare
 
 _BLIND = frozenset({"count", "is_object", "is_array", "is_string", "is_number", "is_boolean", "is_null", "split"})
 """Builtins for which one name is as good as another, `split` at an `@`."""
+_MOMENTS = (10**9, 2**32)
+"""Whole numbers that are seconds since the epoch, and nothing that a policy counts or names."""
 _TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"|`[^`]*`')
+_LARGE = re.compile(r"\b[0-9]{10,}\b")
 _SPLIT = re.compile(r"\bsplit\s*\(")
 _SPLIT_AT = re.compile(r'\bsplit\s*\([^,()]*,\s*"@"\s*\)')
 
@@ -49,10 +52,12 @@ class Asker:
 def constants(source: PolicySource) -> frozenset[str] | None:
     """Return every text that a policy names, None where it does more with names than to compare them."""
     try:
-        used = prepare(source.path, source.modules, source.data).builtins
+        ready = prepare(source.path, source.modules, source.data)
     except PolicyError:  # a server's policy may hold what only OPA reads
         return None
-    if used - _BLIND or any(len(_SPLIT.findall(m)) > len(_SPLIT_AT.findall(m)) for m in source.modules.values()):
+    if ready.calculates or ready.builtins - _BLIND or any(map(_LARGE.search, (*source.modules.values(), ready.data))):
+        return None
+    if any(len(_SPLIT.findall(m)) > len(_SPLIT_AT.findall(m)) for m in source.modules.values()):
         return None
     named = {text[1:-1] for module in source.modules.values() for text in _TEXT.findall(module)}
     named |= set(_texts(source.data))
@@ -71,30 +76,51 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def alike(document: Any, known: frozenset[str]) -> tuple[Any, ...]:
-    """Return a question with each name that a policy does not know replaced by when it came first."""
-    names: dict[str, int] = {}
-    parts: list[Any] = []
+def alike(document: Mapping[str, Any], known: frozenset[str]) -> tuple[Any, ...]:
+    """Return a question with each name that a policy does not know replaced by when it came first.
 
-    def put(value: Any) -> None:
+    A moment is replaced by its place among the moments of the question: a policy can only compare them.
+    """
+    shape = _Shape(known)
+    shape.put(document)
+    return shape.finished()
+
+
+class _Shape:
+    """Takes in a question's values one by one."""
+
+    def __init__(self, known: frozenset[str]) -> None:
+        self.known = known
+        self.names: dict[str, int] = {}
+        self.parts: list[Any] = []
+        self.moments: list[int] = []
+
+    def put(self, value: Any) -> None:
+        """Take in a value and what is in it."""
+        parts = self.parts
         if type(value) is str:
-            parts.append(value if value in known else token(value))
+            parts.append(value if value in self.known else self._token(value))
         elif type(value) is dict:
             parts.append(len(value))
             for name, inner in value.items():
                 parts.append(name)
-                put(inner)
+                self.put(inner)
         elif type(value) is list:
             parts.append(-len(value) - 1)
             for inner in value:
-                put(inner)
+                self.put(inner)
         else:
+            if type(value) is int and _MOMENTS[0] <= value < _MOMENTS[1]:
+                self.moments.append(len(parts))
             parts.append((type(value), value))
 
-    def token(text: str) -> Any:
-        return tuple(
-            piece if piece in known else names.setdefault(piece, len(names)) for piece in text.split("@")
-        )
+    def _token(self, text: str) -> tuple[str | int, ...]:
+        names, known = self.names, self.known
+        return tuple(piece if piece in known else names.setdefault(piece, len(names)) for piece in text.split("@"))
 
-    put(document)
-    return tuple(parts)
+    def finished(self) -> tuple[Any, ...]:
+        """Return the shape, its moments replaced by their order."""
+        order = sorted({self.parts[at] for at in self.moments}, key=lambda part: part[1])
+        for at in self.moments:
+            self.parts[at] = ("moment", order.index(self.parts[at]))
+        return tuple(self.parts)

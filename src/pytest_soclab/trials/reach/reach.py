@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +29,7 @@ from pytest_soclab.trials.reach.things import Things, things_of
 _TRIER = Identity("reach", "", "scripted")
 _EXECUTES, _UNATTENDED = 4, 5
 """The authority levels from which a change is executed, and from which one may run unattended."""
+_AMPLE = 1_000
 SHOWN = 50
 """Forbidden calls that are named one by one."""
 
@@ -41,6 +42,12 @@ class Ground:
     world: World
     key: Key
     registry: Registry
+
+    @cached_property
+    def ample(self) -> World:
+        """The world with budgets that stop nothing: how much an agent has left is no reason against any one call."""
+        charter = replace(self.world.charter, budgets=dict.fromkeys(self.world.charter.budgets, _AMPLE))
+        return replace(self.world, charter=charter)
 
     @cached_property
     def things(self) -> Things:
@@ -109,7 +116,7 @@ def try_all(ground: Ground, asker: Asker, level: Level) -> Iterator[Tried]:
 
 def question(ground: Ground, call: Call, rank: int, called: frozenset[str]) -> dict[str, Any]:
     """Return what the policy is asked about a call, by an agent that has read all that speaks for it."""
-    state = TrialState("reach", ground.world, ground.registry, _TRIER, rank, Draft())
+    state = TrialState("reach", ground.ample, ground.registry, _TRIER, rank, Draft())
     tool = ground.registry.get(call.tool)
     state.evidence = ground.library.about(subjects_of(tool, call.arguments, ground.world), called)
     if tool is not None and tool.outside:

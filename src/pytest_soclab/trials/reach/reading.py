@@ -53,9 +53,8 @@ class Library:
         return self._naming[kind, name]
 
     def _further(self, kept: Iterable[Evidence]) -> list[Evidence]:
-        """Return a piece of each of the first further kinds, where there are too few that name the call's own things."""
-        have = {piece.kind for piece in kept}
-        return [piece for piece in self.kinds if piece.kind not in have][: max(0, _ENOUGH - len(have))]
+        """Return pieces of three kinds that speak of something else, where none names the call's own things."""
+        return [] if any(piece.incident == self.world.charter.incident for piece in kept) else self.kinds[:_ENOUGH]
 
     @cached_property
     def kinds(self) -> list[Evidence]:
