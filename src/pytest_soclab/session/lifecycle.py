@@ -12,9 +12,10 @@ import pytest
 from pytest_soclab.base import resources
 from pytest_soclab.base.errors import SoclabError
 from pytest_soclab.base.settings import AGENT_OPTIONS, Settings, settings_of, wants_gate
-from pytest_soclab.options import distributes
+from pytest_soclab.options import distributes, is_incident
 from pytest_soclab.session import state
 from pytest_soclab.session.items import ScenarioFile, ScenarioItem, census, in_shard, lost, selected, unfinished
+from pytest_soclab.session.reach_items import ReachFile, ReachItem
 from pytest_soclab.session.recorder import Recorder, red_trials
 from pytest_soclab.trials.lab import Extensions, Lab
 
@@ -52,7 +53,7 @@ class Reports:
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Let a trial's record travel on its report."""
         report = yield
-        if isinstance(item, ScenarioItem):
+        if isinstance(item, ScenarioItem | ReachItem):
             note_report(item, report)
         return report
 
@@ -166,9 +167,14 @@ def _brought(config: pytest.Config, settings: Settings) -> CommandAgent | None:
     return brought(settings, Path(config.invocation_params.dir))
 
 
-def collect_file(path: Path, parent: pytest.Collector) -> ScenarioFile:
-    """Return the collector of a scenario file."""
+def collect_file(path: Path, parent: pytest.Collector) -> ScenarioFile | ReachFile | None:
+    """Return the collector of a scenario or incident file; incidents are reached behind the control plane only."""
     activate(parent.config)
+    if is_incident(path):
+        settings = settings_of(parent.config)
+        reaches = not settings.no_reach and settings.mode != "baseline"
+        incident: ReachFile | None = ReachFile.from_parent(parent, path=path) if reaches else None
+        return incident
     file: ScenarioFile = ScenarioFile.from_parent(parent, path=path)
     return file
 
@@ -188,6 +194,7 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     if shard is None:
         return
     out = [i for i in items if isinstance(i, ScenarioItem) and not in_shard(i.spec.loaded.scenario.id, shard)]
+    out += [i for i in items if isinstance(i, ReachItem) and not in_shard(i.incident, shard)]
     if out:
         config.hook.pytest_deselected(items=out)
         items[:] = [item for item in items if item not in set(out)]
@@ -200,12 +207,14 @@ def check(session: pytest.Session) -> None:
         pytest.UsageError: when the policy is missing, does not compile, or the server does not answer.
     """
     own = [item for item in session.items if isinstance(item, ScenarioItem)]
+    reached = [item for item in session.items if isinstance(item, ReachItem)]
     lab = state.of(session.config).lab()
-    if own and not session.config.option.collectonly and any(item.spec.arm.value == "protected" for item in own):
+    guarded = reached or any(item.spec.arm.value == "protected" for item in own)
+    if guarded and not session.config.option.collectonly:
         _usage(lab.engine)
     known = _known_answers(session.items) if state.of(session.config).gate else []
     state.of(session.config).selection = {**census(lab, session.items), "known_answer": known}
-    if (own or known) and not is_worker(session.config) and not _runs_nothing(session.config):
+    if (own or known or reached) and not is_worker(session.config) and not _runs_nothing(session.config):
         state.recorder_of(session.config).artifacts.begin()
 
 
@@ -215,13 +224,15 @@ def _known_answers(items: list[pytest.Item]) -> list[str]:
     return [item.key for item in items if isinstance(item, KnownAnswerItem)]
 
 
-def note_report(item: ScenarioItem, report: pytest.TestReport) -> None:
+def note_report(item: ScenarioItem | ReachItem, report: pytest.TestReport) -> None:
     """Put the trial's record on the report that ends it: the call, or a setup that failed."""
     if report.when == "call" and item.record is not None:
         setattr(report, _REPORT_ATTRIBUTE, item.record)
         item.record = None  # pytest keeps items to the end, and a transcript is long
     elif report.when in ("setup", "call") and report.failed:
-        setattr(report, _REPORT_ATTRIBUTE, unfinished(item, _cause(report)))
+        cause = _cause(report)
+        payload = item.unfinished(cause) if isinstance(item, ReachItem) else unfinished(item, cause)
+        setattr(report, _REPORT_ATTRIBUTE, payload)
 
 
 def _cause(report: pytest.TestReport) -> str:
@@ -318,7 +329,8 @@ def finish(session: pytest.Session) -> None:
     gate = state.of(config).gate
     if gate is not None:
         recorder.facts.known_answer = gate.to_json()
-    if not (recorder.skeletons or recorder.facts.trials or recorder.facts.errors or recorder.facts.known_answer):
+    facts = recorder.facts
+    if not (recorder.skeletons or facts.trials or facts.errors or facts.known_answer or facts.reach):
         return
     results = recorder.finish()
     if session.exitstatus != pytest.ExitCode.OK:

@@ -19,7 +19,7 @@ from pytest_soclab.assurance.units import WORST
 from pytest_soclab.base import clock
 from pytest_soclab.base.errors import ArtifactError, printable
 from pytest_soclab.evidence import store
-from pytest_soclab.evidence.results import AboveLevel, GateStatus, Level, PolicyInfo, Results, Timing, Trial
+from pytest_soclab.evidence.results import AboveLevel, GateStatus, Level, PolicyInfo, Reach, Results, Timing, Trial
 from pytest_soclab.evidence.store import Artifacts, transcripts_to_show
 
 if TYPE_CHECKING:
@@ -49,6 +49,10 @@ class Recorder:
 
     def add(self, payload: Mapping[str, Any], seconds: float) -> None:
         """Take in one finished trial and write it down; of a trial that was run again, the worst attempt stays."""
+        if "reach" in payload:
+            found = Reach.model_validate_json(_json(payload["reach"]))
+            self.facts.reach[found.incident] = found
+            return
         if "above" in payload:
             self.facts.above_tried |= {payload["above"]}
             return
@@ -82,6 +86,7 @@ class Recorder:
         facts.variants.update({name: tuple(variants) for name, variants in census.get("variants", {}).items()})
         facts.corpus = max(facts.corpus, census["corpus"])
         facts.above.update({one["trial"]: AboveLevel(**_named(one)) for one in census.get("above", ())})
+        facts.incidents |= frozenset(census.get("incidents", ()))
         facts.repeat = max(facts.repeat, census.get("repeat", 1))
         if census.get("policy") and facts.policy is None:
             facts.policy = PolicyInfo.model_validate_json(_json(census["policy"]))

@@ -3,7 +3,8 @@
 A call names one thing for each argument that must name something, in every combination, plainly or with one of them
 respelled, under every combination of the values that the schema lists. An argument that may name something is given
 each of its things in turn, under every listed value of an argument that must be given, while the others name the
-case's own; only what is declared as a target is respelled. Lists of accounts that are an agent's own words (`affected`, `mentioned`) judge nobody and name nothing.
+case's own; only what is declared as a target is respelled. Lists of accounts that are an agent's own words
+(`affected`, `mentioned`) judge nobody and name nothing.
 """
 
 from __future__ import annotations
@@ -74,8 +75,10 @@ def shape_of(tool: Tool, things: Things, charter: Charter) -> Shape:
         if listed:
             choices.append((name, listed))
         elif kind:
-            paired, spells = must and _is_list(declared), name in tool.targets
-            (needed if must else optional).append(_naming(name, kind, paired, spells, things, charter))
+            plain = things.get(kind, ())
+            other = [respelled(kind, value, charter) for value in plain] if name in tool.targets else []
+            axis = _naming(name, plain, other, must and _is_list(declared))
+            (needed if must else optional).append(axis)
         elif must:
             filled[name] = _filler(declared)
     lists = {name for name, declared in schema.get("properties", {}).items() if _is_list(declared)}
@@ -109,12 +112,10 @@ def _is_list(declared: Mapping[str, Any]) -> bool:
     return any(one.get("type") == "array" for one in (declared, *declared.get("anyOf", ())))
 
 
-def _naming(name: str, kind: str, paired: bool, spells: bool, things: Things, charter: Charter) -> Naming:
+def _naming(name: str, plain: Sequence[str], other: Sequence[str], paired: bool) -> Naming:
     """Return an argument's values; where a list must name somebody, also each of them behind the first one."""
-    plain = things.get(kind, ())
-    other = tuple(dict.fromkeys(respelled(kind, value, charter) for value in plain)) if spells else ()
     behind = tuple((plain[0], value) for value in plain[1:]) if paired else ()
-    return Naming(name, (*plain, *behind), tuple(value for value in other if value not in plain))
+    return Naming(name, (*plain, *behind), tuple(value for value in dict.fromkeys(other) if value not in plain))
 
 
 def _wrapped(axes: Iterable[Naming], lists: Iterable[str]) -> tuple[Naming, ...]:

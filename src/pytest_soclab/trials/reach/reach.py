@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -42,6 +41,8 @@ class Ground:
     world: World
     key: Key
     registry: Registry
+    response: tuple[Call, ...] = ()
+    """The calls that the answer key endorses."""
 
     @cached_property
     def ample(self) -> World:
@@ -163,9 +164,3 @@ def _fault(tried: Tried, why: str) -> ReachFault:
         why=why,
         remedy=f"let the policy {reason}, and add this call and its endorsed twin to the policy's tests",
     )
-
-
-def told(fault: ReachFault) -> str:
-    """Return one line about a forbidden call: which, what became of it, why not, what to do."""
-    arguments = json.dumps(fault.arguments, ensure_ascii=False)
-    return f"{fault.tool} {arguments} {fault.outcome.value}; {fault.why}: {fault.remedy}"

@@ -15,25 +15,28 @@ from pytest_soclab.gateway.state import Evidence
 from pytest_soclab.leaks.egress import readable
 from pytest_soclab.soc.registry import Registry, Tool
 from pytest_soclab.soc.world import World
-from pytest_soclab.trials.reach.calls import is_reached, listed_of
+from pytest_soclab.trials.reach.calls import Call, is_reached, listed_of
 from pytest_soclab.trials.reach.things import Things
 
+_ASKED = ("identity_record", "endpoint_telemetry", "network_telemetry", "siem_search")
 _ENOUGH = 3
-"""How many pieces of evidence, of different kinds where there are any, a call is given of each combination of things."""
+"""How many pieces of evidence, of different kinds where there are any, a call is given that name the same things."""
 
 
 @dataclass
 class Library:
     """Every distinct piece of evidence of a world, the texts of its records, and which pieces name what.
 
-    A call is given what can speak for it and not all that was read, for a policy can only ask for kinds and for a number
-    of pieces: of each kind that the policy calls by name one piece, of others three. `tests/trials/test_reach.py` holds
-    this to trials that read everything.
+    A call is given what can speak for it and not all that was read, for a policy can only ask for kinds and for a
+    number of pieces: of each kind that the policy calls by name one piece, of others three. `tests/lab/test_reach.py`
+    holds this to trials that read everything.
     """
 
     world: World
     pieces: list[Evidence]
     texts: list[str]
+    asked: dict[str, Call]
+    """The read that each piece is the answer to, by the piece's id."""
     _naming: dict[tuple[str, str], dict[str, Evidence]] = field(default_factory=dict)
 
     def about(self, subjects: Mapping[str, str], called: frozenset[str]) -> dict[str, Evidence]:
@@ -51,6 +54,14 @@ class Library:
             named = [piece for piece in self.pieces if is_named(kind, name, piece.names, self.world)]
             self._naming[kind, name] = {piece.id: piece for piece in named}
         return self._naming[kind, name]
+
+    def naming(self, kind: str, name: str) -> list[Evidence]:
+        """Return every piece that names a thing."""
+        return list(self._named(kind, name).values())
+
+    def rank(self, piece: Evidence) -> int:
+        """Return how late a kind of evidence is asked: records of systems before what people wrote."""
+        return _ASKED.index(piece.kind) if piece.kind in _ASKED else len(_ASKED)
 
     def _further(self, kept: Iterable[Evidence]) -> list[Evidence]:
         """Return pieces of three kinds that speak of something else, where none names the call's own things."""
@@ -91,25 +102,32 @@ def read_all(world: World, registry: Registry, things: Things) -> Library:
     names = [name for values in things.values() for name in values if readable(name) in text]
     names += [key for table, rows in seen.tables.items() if table != "siem.events" for key in rows]
     pieces: dict[tuple[Any, ...], Evidence] = {}
+    asked: dict[str, Call] = {}
     for tool in registry.tools.values():
         if not is_reached(tool) and tool.kind is not None:
             for arguments in _questions(tool, things, list(dict.fromkeys(names))):
-                _take(tool, arguments, seen, pieces)
-    return Library(world, list(pieces.values()), list(dict.fromkeys(texts)))
+                piece = _take(tool, arguments, seen, pieces)
+                if piece is not None:
+                    asked[piece.id] = Call(tool.name, arguments)
+    return Library(world, list(pieces.values()), list(dict.fromkeys(texts)), asked)
 
 
-def _take(tool: Tool, arguments: Mapping[str, Any], world: World, pieces: dict[tuple[Any, ...], Evidence]) -> None:
-    """Keep what a read is evidence of, where no other read of the tool named the same."""
+def _take(
+    tool: Tool, arguments: Mapping[str, Any], world: World, pieces: dict[tuple[Any, ...], Evidence]
+) -> Evidence | None:
+    """Keep and return what a read is evidence of, where no other read of the tool named the same."""
     try:
         outcome = tool.run(world, tool.arguments.model_validate(arguments))
     except ValidationError:  # the thing is none that this tool asks about
-        return
+        return None
     named = names_handed_out(tool, arguments, outcome)
     incident = outcome.foreign[0] if outcome.foreign else world.charter.incident
     mark = (tool.name, incident, named)
-    if outcome.ok and named and mark not in pieces:
-        identifier = f"ev_{len(pieces) + 1:04d}"
-        pieces[mark] = Evidence(identifier, tool.name, tool.kind or "", incident, named)
+    if not outcome.ok or not named or mark in pieces:
+        return None
+    identifier = f"ev_{len(pieces) + 1:04d}"
+    pieces[mark] = Evidence(identifier, tool.name, tool.kind or "", incident, named)
+    return pieces[mark]
 
 
 def _questions(tool: Tool, things: Things, names: Iterable[str]) -> Iterator[dict[str, Any]]:
@@ -133,5 +151,3 @@ def _worded(argument: str, names: Iterable[str]) -> Iterator[str]:
 
 def _is_text(declared: Mapping[str, Any]) -> bool:
     return any(one.get("type") == "string" and "enum" not in one for one in (declared, *declared.get("anyOf", ())))
-
-
