@@ -193,7 +193,8 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     shard = state.of(config).lab().settings.shard
     if shard is None:
         return
-    out = [i for i in items if isinstance(i, ScenarioItem) and not in_shard(i.spec.loaded.scenario.id, shard)]
+    out: list[pytest.Item] = []
+    out += [i for i in items if isinstance(i, ScenarioItem) and not in_shard(i.spec.loaded.scenario.id, shard)]
     out += [i for i in items if isinstance(i, ReachItem) and not in_shard(i.incident, shard)]
     if out:
         config.hook.pytest_deselected(items=out)

@@ -67,7 +67,10 @@ def calls_of(registry: Registry, things: Things, charter: Charter) -> Iterator[C
 def shape_of(tool: Tool, things: Things, charter: Charter) -> Shape:
     """Return what a tool's arguments can hold in a world."""
     schema = tool.schema
-    needed, optional, choices, filled = [], [], [], {}
+    needed: list[Naming] = []
+    optional: list[Naming] = []
+    choices: list[tuple[str, tuple[Any, ...]]] = []
+    filled: dict[str, Any] = {}
     for name, declared in schema.get("properties", {}).items():
         must = name in schema.get("required", ())
         listed = listed_of(declared, schema.get("$defs", {}))

@@ -38,9 +38,16 @@ class Library:
     asked: dict[str, Call]
     """The read that each piece is the answer to, by the piece's id."""
     _naming: dict[tuple[str, str], dict[str, Evidence]] = field(default_factory=dict)
+    _given: dict[Any, dict[str, Evidence]] = field(default_factory=dict)
 
     def about(self, subjects: Mapping[str, str], called: frozenset[str]) -> dict[str, Evidence]:
         """Return the evidence for a call that names these things; `called` are the kinds that a policy names."""
+        mark = (tuple(subjects.items()), called)
+        if mark not in self._given:
+            self._given[mark] = self._about(subjects, called)
+        return dict(self._given[mark])
+
+    def _about(self, subjects: Mapping[str, str], called: frozenset[str]) -> dict[str, Evidence]:
         naming = {name: self._named(kind, name) for name, kind in subjects.items()}
         groups: dict[tuple[Any, ...], list[Evidence]] = {}
         for key, piece in {key: piece for pieces in naming.values() for key, piece in pieces.items()}.items():
@@ -86,7 +93,8 @@ def _enough(group: Sequence[Evidence], called: frozenset[str]) -> list[Evidence]
         first.setdefault(piece.kind, piece)
     kept = [piece for kind, piece in first.items() if kind in called]
     kept += [piece for kind, piece in first.items() if kind not in called][:_ENOUGH]
-    more = [piece for piece in group if piece not in kept]
+    have = {piece.id for piece in kept}
+    more = [piece for piece in group if piece.id not in have]
     return [*kept, *more[: max(0, _ENOUGH - len(kept))]]
 
 
