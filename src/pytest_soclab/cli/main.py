@@ -211,6 +211,14 @@ def _reach(options: argparse.Namespace) -> int:
     return reach(options)
 
 
+def _mutate_arguments(parser: argparse.ArgumentParser) -> None:
+    _asked_arguments(parser)
+    parser.add_argument("--seconds", type=whole_number, default=600, metavar="N", help="the time it may take")
+    parser.add_argument(
+        "--least", type=whole_number, default=95, metavar="PERCENT", help="the share to be noticed (default 95)"
+    )
+
+
 POLICY_ACTIONS: dict[str, Command] = {
     "init": Command("Copy the bundled policy, tests included, as a start for your own.", _init_arguments,
                     _stored("policy_init")),
@@ -220,6 +228,8 @@ POLICY_ACTIONS: dict[str, Command] = {
                       _asked_arguments, _stored("policy_ablate")),
     "reach": Command("Try every single call of each incident; exit 1 on an outcome that it must not have.",
                      _reach_arguments, _reach),
+    "mutate": Command("Change the policy piece by piece; exit 1 where too few changes are noticed.",
+                      _mutate_arguments, _stored("policy_mutate")),
     "replay": Command("Decide a stored session under another policy.", _replay_arguments, _stored("policy_replay")),
 }  # fmt: skip
 

@@ -109,10 +109,16 @@ def _count(tool: str, outcome: Course, standing: Standing, number: int) -> Reach
 def try_all(ground: Ground, asker: Asker, level: Level) -> Iterator[Tried]:
     """Yield every call with what becomes of it, each as the first one of its own trial, all evidence seen."""
     called = asker.known if asker.known is not None else frozenset(piece.kind for piece in ground.library.kinds)
-    for call in ground.calls:
-        outcome = course_of(asker.decide(question(ground, call, ground.rank(level), called)))
+    for call, document in questions(ground, level, called):
+        outcome = course_of(asker.decide(document))
         actions = _actions(ground, call)
         yield Tried(call, outcome, standing_of(actions), actions)
+
+
+def questions(ground: Ground, level: Level, called: frozenset[str]) -> Iterator[tuple[Call, dict[str, Any]]]:
+    """Yield every call with what the policy is asked about it; `called` are the kinds of evidence that it names."""
+    rank = ground.rank(level)
+    return ((call, question(ground, call, rank, called)) for call in ground.calls)
 
 
 def question(ground: Ground, call: Call, rank: int, called: frozenset[str]) -> dict[str, Any]:

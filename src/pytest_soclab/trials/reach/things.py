@@ -119,6 +119,6 @@ def respelled(kind: str, value: str, charter: Charter) -> str:
         case "host" if domain and "." not in value:
             return f"{value}.{domain}"
         case "address" if (network := network_of(value)) is not None:
-            return str(network) if str(network) != value else network.exploded
+            return next(form for form in (str(network), network.with_netmask, network.exploded) if form != value)
         case _:
             return value.swapcase() if value.swapcase() != value else f"{value}."
