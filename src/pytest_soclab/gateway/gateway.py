@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from pytest_soclab.base.clock import monotonic
 from pytest_soclab.base.errors import PolicyUnavailable
 from pytest_soclab.evidence.terms import Course
+from pytest_soclab.gateway import approvals
 from pytest_soclab.gateway.approvals import Answer, ApprovalRequest, Approver
 from pytest_soclab.gateway.executor import Executor, Refusal
 from pytest_soclab.gateway.facts import decision_input
@@ -152,7 +153,9 @@ class Gateway:
             return self._denied(proposal, decision.reasons, mending(decision.reasons, document))
         if course is Course.RECORDED:
             return self._record(proposal)
-        self.state.changes += is_state_change(self.state, proposal.tool)
+        if is_state_change(self.state, proposal.tool):
+            self.state.changes += 1
+            self.state.addresses = document["history"]["addresses"]
         if course is Course.ASKS and not self.approved(proposal):
             return self._denied(proposal, ("approver",))
         return self._execute(proposal, clean=Obligation.REDACT in decision.obligations)
@@ -191,8 +194,9 @@ class Gateway:
 
     def approved(self, proposal: Proposal) -> bool:
         """Ask the approver and log the answer."""
-        answer = self.approver.review(ApprovalRequest(proposal.tool, proposal.arguments))
+        answer = approvals.answer_of(self.approver, ApprovalRequest(proposal.tool, proposal.arguments))
         self.state.log("approval", {"call": proposal.call, "approver": self.approver.name, "outcome": answer.value})
+        self.state.refusals += answer is Answer.REFUSED
         if answer is not Answer.APPROVED:
             detail = "refused by the approver" if answer is Answer.REFUSED else "nobody answered"
             self.state.log(

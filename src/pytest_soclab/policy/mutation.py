@@ -2,8 +2,8 @@
 
 A mutant is the policy with one change: a condition dropped or inverted, a rule gone (an obligation, a reason, one way
 to prove something), a number shifted, an element of a list or set gone, in Rego or in the data, or one more kind of
-change that runs unattended. It is noticed when some known question gets another outcome or other obligations, or loses the
-reason that its scenario expects.
+change that runs unattended. It is noticed when some known question gets another outcome or other obligations, or
+loses the reason that its scenario expects.
 """
 
 from __future__ import annotations

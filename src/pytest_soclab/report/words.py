@@ -5,6 +5,7 @@ Nothing here escapes: each surface does that for its own format, on the whole se
 
 from __future__ import annotations
 
+import posixpath
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -58,12 +59,13 @@ VERDICT_SIGNS = {
     Verdict.SERVED: "✓",
     Verdict.SUCCEEDED: "✗",
     Verdict.BLOCKED: "✗",
+    Verdict.NOT_ATTEMPTED: "✗",
     Verdict.INCONCLUSIVE: "?",
 }
 GATE_SIGNS = {GateStatus.PASSED: "✓", GateStatus.FAILED: "✗", GateStatus.UNDECIDED: "?"}
 LAYER_NAMES = {
     Layer.AGENT: "agent declined",
-    Layer.SCHEMA: "schema",
+    Layer.SCHEMA: "argument checks",
     Layer.POLICY: "policy",
     Layer.APPROVER: "approver",
     Layer.GRANT: "grant check",
@@ -123,18 +125,7 @@ def level_name(level: Level | None) -> str:
     return f"{level.value} ({LEVEL_NAMES[level]})" if level else "no level"
 
 
-def headline(results: Results) -> str:
-    """Return the one sentence that stands above everything else."""
-    if results.mode == "known-answer":
-        return _known_answer_headline(results)
-    decision = results.level
-    if decision.recommended is None:
-        return "No level is issued"
-    who = "The controls support" if decision.basis == "controls" else "The agent has earned"
-    return f"{who} {level_name(decision.recommended)}"
-
-
-def _known_answer_headline(results: Results) -> str:
+def known_answer_headline(results: Results) -> str:
     found = results.known_answer or {}
     dropped = len(found.get("dropped") or ())
     beyond = " and the beyond-human count fell" if (found.get("beyond") or {}).get("dropped") else ""
@@ -146,10 +137,8 @@ def _known_answer_headline(results: Results) -> str:
 def basis(decision: LevelDecision) -> str:
     """Say what kind of evidence the level rests on."""
     if decision.basis == "controls":
-        return (
-            "Scripted agents under assumed breach: what the controls support for any agent, not what one agent earned."
-        )
-    return "Live trials: the agent and the controls together, never added to scripted ones."
+        return "Measured with scripts that follow every attack: what the controls support for any agent, not what one agent earned."
+    return "Measured with the agent itself behind the controls; its trials are never added to those of scripts."
 
 
 def verdict_text(trial: Trial) -> str:
@@ -163,6 +152,8 @@ def verdict_text(trial: Trial) -> str:
             return "served"
         case Verdict.BLOCKED:
             return f"blocked {stopper(trial)}"
+        case Verdict.NOT_ATTEMPTED:
+            return "not attempted" + (f": {trial.cause}" if trial.cause else "")
         case Verdict.INCONCLUSIVE:
             return "inconclusive" + (f": {trial.cause}" if trial.cause else "")
         case _:
@@ -208,12 +199,21 @@ def control_of(trial: Trial) -> str:
             return "nothing"
         case Verdict.INCONCLUSIVE:
             return "inconclusive"
+        case Verdict.NOT_ATTEMPTED:
+            return LAYER_NAMES[Layer.AGENT]
         case _:
             named = trial.stopped_layer in {Layer.AGENT, Layer.APPROVER}
             return LAYER_NAMES[trial.stopped_layer] if named else trial.stopped_by
 
 
-_WORST_FIRST = (Verdict.SUCCEEDED, Verdict.BLOCKED, Verdict.RESISTED, Verdict.SERVED, Verdict.INCONCLUSIVE)
+_WORST_FIRST = (
+    Verdict.SUCCEEDED,
+    Verdict.BLOCKED,
+    Verdict.NOT_ATTEMPTED,
+    Verdict.RESISTED,
+    Verdict.SERVED,
+    Verdict.INCONCLUSIVE,
+)
 
 
 def severity(trial: Trial) -> tuple[int, str]:
@@ -231,12 +231,27 @@ def place(trial: Trial) -> str:
     return f"{trial.file}:{trial.line}"
 
 
+def repository_path(trial: Trial, results: Results) -> str:
+    """Return the scenario's file as seen from the repository's root, which readers outside the machine start from."""
+    below = results.timing.below
+    return posixpath.normpath(f"{below}/{trial.file}") if below and not trial.file.startswith("/") else trial.file
+
+
 def trial_command(trial: Trial, results: Results) -> str:
     """Return the shell command that runs this trial alone, under the session's own options."""
-    kept, bundled = _options(results.command)
-    # the node id of a bundled file cannot be given as an argument
-    chosen = f"-k {_word(f'{trial.scenario} and {trial.variant}')}" if bundled else _word(trial.nodeid)
-    return f"pytest --soclab-mode={trial.arm.value} {kept}{chosen}"
+    return f"pytest --soclab-mode={trial.arm.value} {_options(results.command)}{_word(trial.nodeid)}"
+
+
+def trials_command(trials: Sequence[Trial], results: Results) -> str:
+    """Return the shell command that runs these trials and no other: a file where all its trials are among them."""
+    arms_ = {trial.arm.value for trial in trials}
+    mode = arms_.pop() if len(arms_) == 1 else "compare"
+    wanted = {trial.id for trial in trials}
+    files = {trial.nodeid.partition("::")[0] for trial in trials}
+    others = {t.nodeid.partition("::")[0] for t in results.trials if t.id not in wanted and t.arm.value in (mode, "compare")}
+    whole = [_word(file) for file in sorted(files - others)]
+    single = [_word(t.nodeid) for t in trials if t.nodeid.partition("::")[0] in others]
+    return f"pytest --soclab-mode={mode} {_options(results.command)}{' '.join([*whole, *single])}"
 
 
 def _word(text: str) -> str:
@@ -244,15 +259,10 @@ def _word(text: str) -> str:
 
 
 @lru_cache(maxsize=8)
-def _options(command: tuple[str, ...]) -> tuple[str, bool]:
-    """Return a command's words but for mode and selection as shell text, and whether the bundled corpus is meant."""
-    kept = [word for number, word in enumerate(command) if word not in ("-k", "-m") and _before(command, number) == ""]
-    own = [word for word in kept if not word.startswith("--soclab-mode=")]
-    return "".join(f"{_word(word)} " for word in own), "--soclab-bundled" in own
-
-
-def _before(command: Sequence[str], number: int) -> str:
-    return command[number - 1] if number and command[number - 1] in ("-k", "-m") else ""
+def _options(command: tuple[str, ...]) -> str:
+    """Return a command's own options but for the mode, as shell text: what it selected is left out."""
+    own = [word for word in command if word.startswith("--soclab-") and not word.startswith("--soclab-mode=")]
+    return "".join(f"{_word(word)} " for word in own)
 
 
 def session_command(results: Results) -> str:
@@ -323,7 +333,7 @@ def policy_text(results: Results) -> str:
 def coverage_text(results: Results) -> str:
     """Say how much of the corpus ran, and how many trials came to no verdict."""
     c, trials = results.counts, measured_trials(results)
-    text = f"{c.run} of {c.corpus} scenarios ran"
+    text = f"{c.run} of {c.corpus} scenarios ran" + (f" whole, {len(c.partial)} in part" if c.partial else "")
     open_ = sum(trial.verdict is Verdict.INCONCLUSIVE for trial in trials)
     text += f", {open_} of {count(len(trials), 'trial')} inconclusive" if open_ else ""
     text += f", {c.corpus - c.selected} not selected" if c.selected < c.corpus else ""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -24,7 +24,9 @@ from pytest_soclab.report import failure, junit
 from pytest_soclab.scenario import corpus
 from pytest_soclab.scenario.load import LoadedScenario, load_scenario
 from pytest_soclab.session import state
+from pytest_soclab.session.params import runs_once
 from pytest_soclab.trials.lab import Lab
+from pytest_soclab.trials.subject import described, proposals, sampled
 from pytest_soclab.trials.trial import Control, Outcome, Setup, Unit, guarded_door, run, state_of
 
 
@@ -44,6 +46,8 @@ class ScenarioFile(pytest.File):
         fixtures: Any = None  # the same for all items of the file, as for the cases of a parametrized test
         for spec in _specs(lab, loaded):
             item = _item(self, lab, spec, fixtures)
+            if fixtures is None and not runs_once(lab, item):
+                return
             fixtures = item._fixtureinfo
             yield item
 
@@ -102,14 +106,17 @@ class Spec:
 NOT_RUN = "not run: the session ended before it"
 
 
-def skeleton(spec: Spec, nodeid: str, cause: str = NOT_RUN) -> Trial:
+AgentKind = Literal["scripted", "live"]
+
+
+def skeleton(spec: Spec, nodeid: str, cause: str = NOT_RUN, kind: AgentKind = "scripted") -> Trial:
     """Return the record of a trial before it ran: inconclusive."""
     scenario = spec.loaded.scenario
     return Trial(
         id=spec.trial, scenario=scenario.id, version=scenario.version, variant=spec.variant, arm=spec.arm,
         repetition=spec.repetition, kind=scenario.kind, title=scenario.title, tier=scenario.tier,
         family=scenario.family, incident=scenario.incident, surface=spec.loaded.surface, atlas=scenario.atlas,
-        owasp=scenario.owasp, twin=scenario.twin, agent_kind="scripted", verdict=Verdict.INCONCLUSIVE,
+        owasp=scenario.owasp, twin=scenario.twin, agent_kind=kind, verdict=Verdict.INCONCLUSIVE,
         passed=False, cause=cause, delivered=False, stopped_by=NOTHING.reason, stopped_layer=NOTHING.layer,
         expected_stop=scenario.stopped_by, file=spec.loaded.shown, line=1, nodeid=nodeid, root_hash="",
     )  # fmt: skip
@@ -118,7 +125,7 @@ def skeleton(spec: Spec, nodeid: str, cause: str = NOT_RUN) -> Trial:
 _NODE = re.compile(r"(?P<path>.*)::(?P<id>(?:ATK|BEN)-\d+)\[(?P<variant>\w+)-(?P<arm>[a-z]+)(?:-(?P<again>\d+))?\]")
 
 
-def lost(lab: Lab, root: Path, nodeid: str, cause: str) -> dict[str, Any] | None:
+def lost(lab: Lab, root: Path, nodeid: str) -> dict[str, Any] | None:
     """Return the census of one item that no process speaks for any more, read from its file; None for other items."""
     match = _NODE.fullmatch(nodeid)
     path = root / match["path"] if match else root
@@ -126,7 +133,7 @@ def lost(lab: Lab, root: Path, nodeid: str, cause: str) -> dict[str, Any] | None
         return None
     loaded = load_scenario(path, lab.vocabulary, _shown(path, root))
     spec = Spec(loaded, match["variant"], Arm(match["arm"]), int(match["again"] or 1))
-    record = skeleton(spec, nodeid, cause).model_dump(mode="json")
+    record = skeleton(spec, nodeid).model_dump(mode="json")
     files = corpus.files_of(corpus.roots_of(loaded))
     return {
         "selected": [record],
@@ -168,6 +175,9 @@ class ScenarioItem(pytest.Function):
         self.lab = lab
         self.spec = spec
         self.record: dict[str, Any] | None = None
+        self.same_again: bool | None = None
+        self.begun = False
+        """Whether its fixtures are being made: a skip before that leaves it out of the selection."""
         scenario = spec.loaded.scenario
         marks = [scenario.kind.value, f"tier_{scenario.tier.value}", f"family_{scenario.family.value}"]
         for mark in (*marks, f"incident_{scenario.incident.replace('-', '_')}", f"arm_{spec.arm.value}"):
@@ -197,12 +207,14 @@ class ScenarioItem(pytest.Function):
 
     def setup(self) -> None:
         """Have the fixtures make the parts of this trial."""
+        self.begun = True
         _RUNNING.append(self)
         super().setup()
 
     def teardown(self) -> None:
         """Leave the fixtures to the next trial."""
         super().teardown()
+        self.begun = False
         _RUNNING.remove(self)
 
     def perform(self, soclab_agent: Any, soclab_gateway: Any) -> None:
@@ -214,11 +226,14 @@ class ScenarioItem(pytest.Function):
         identity = setup.state.identity  # as it was before a harness step put another model in its place
         outcome = run(setup)
         trial = self.trial_of(outcome, witness, identity.kind)
+        engine = door.engine if isinstance(door, Gateway) else None
+        live = identity.kind == "live" and engine is not None
+        self.same_again = self._again(agent, engine, outcome) if live and engine else None
         self.record = _payload(self, trial, outcome, identity, agent)
-        if isinstance(door, Gateway):
-            self.record["policy"] = door.engine.source.digest
-        if identity.kind == "live" and isinstance(door, Gateway):
-            self.record["control"] = self._control_trial(door.engine, witness)
+        if engine is not None:
+            self.record["policy"] = engine.source.digest
+        if live and engine:
+            self.record["control"] = self._control_trial(engine, witness)
         if self.above and trial.verdict is not Verdict.SUCCEEDED and not trial.breaches:
             self.record = {"above": trial.id}
             pytest.skip(f"{trial.scenario} counts from {self.spec.loaded.scenario.from_level.value}; {trial.cause}")
@@ -226,6 +241,16 @@ class ScenarioItem(pytest.Function):
         self.user_properties[:] = [pair for pair in self.user_properties if pair not in earlier]
         self.user_properties += junit.properties(trial)
         self._speak(trial, outcome)
+
+    def _again(self, agent: Any, engine: Engine, first: Outcome) -> bool | None:
+        """Return whether an agent that calls itself deterministic proposes the same again; None where not asked."""
+        declared = getattr(agent, "deterministic", False) is True
+        if not declared or not sampled(self.spec.loaded.digest, self.spec.variant):
+            return None
+        state_ = state_of(self.unit, self.spec.trial, agent, self.unit.world(), self.lab.level)
+        door = guarded_door(state_, self.lab.key, Control(engine, self.unit.approver()))
+        setup = Setup(self.unit, self.spec.arm, agent, door, self.lab.key, self.lab.settings.timeout)
+        return proposals(run(setup).events) == proposals(first.events)
 
     def _control_trial(self, engine: Engine, witness: str) -> dict[str, Any]:
         """Return the record of the same trial with the scripted agent: what the controls alone are worth."""
@@ -265,6 +290,7 @@ class ScenarioItem(pytest.Function):
                 "reasons": stop.reasons,
                 "decisive": judgement.decisive,
                 "breaches": outcome.breaches,
+                "grade": outcome.grade,
                 "granted_changes": outcome.citations.changes,
                 "uncited": outcome.citations.uncited,
                 "gates": outcome.gates,
@@ -279,7 +305,13 @@ class ScenarioItem(pytest.Function):
 
     def skeleton(self, cause: str = NOT_RUN) -> Trial:
         """Return the record of this item before it ran: inconclusive."""
-        return skeleton(self.spec, self.nodeid, cause)
+        return skeleton(self.spec, self.nodeid, cause, self._kind())
+
+    def _kind(self) -> AgentKind:
+        """Return what agent a trial that did not run would have had: ours, unless an option or a fixture brings one."""
+        made = self._fixtureinfo.name2fixturedefs.get("soclab_agent") or ()
+        ours = bool(made) and made[-1].func.__module__ == f"{__name__.partition('.')[0]}.plugin"
+        return "scripted" if ours and self.lab.brought is None else "live"
 
     def repr_failure(  # type: ignore[override]  # pytest calls it with the exception alone
         self, excinfo: pytest.ExceptionInfo[BaseException]
@@ -295,12 +327,7 @@ def _payload(item: ScenarioItem, trial: Trial, outcome: Outcome, identity: Ident
     return {
         "trial": trial.model_dump(mode="json"),
         "transcript": outcome.transcript,
-        "agent": {
-            "name": identity.name,
-            "model": identity.model or None,
-            "deterministic": getattr(agent, "deterministic", False) is True,
-            "kind": trial.agent_kind,
-        },
+        "agent": described(agent, identity, item.same_again),
         "digest": item.spec.loaded.digest,
     }
 
@@ -334,7 +361,7 @@ def census(lab: Lab, items: Iterable[pytest.Item]) -> dict[str, Any]:
         "incidents": sorted({one.scenario.incident for one in loaded.values() if _brought(one, roots)}),
         "items": wanted,
         "digests": {item.spec.loaded.scenario.id: item.spec.loaded.digest for item in own},
-        "variants": {item.spec.loaded.scenario.id: list(item.spec.loaded.scenario.variants) for item in own},
+        "variants": {item.spec.loaded.scenario.id: list(item.spec.loaded.scenario.variants) for item in wanted},
     }
 
 

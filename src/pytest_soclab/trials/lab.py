@@ -11,7 +11,7 @@ from pytest_soclab.base import clock, resources
 from pytest_soclab.base.errors import PolicyUnavailable, UsageError
 from pytest_soclab.base.settings import Settings
 from pytest_soclab.evidence.results import Level, PolicyInfo, Reach
-from pytest_soclab.fronts.outside import CommandAgent
+from pytest_soclab.fronts.protocol import Agent
 from pytest_soclab.gateway.normal import schema_faults
 from pytest_soclab.harness.bench import Step
 from pytest_soclab.harness.steps import STEPS
@@ -50,7 +50,9 @@ class Lab:
     """What a scenario says beside its names, to the file that says it: a copy is no evidence of its own."""
     above_level: set[str] = field(default_factory=set)
     """Scenario files that need a higher level than the one under test."""
-    brought: CommandAgent | None = None
+    several: bool = False
+    """Whether a fixture with params was refused, which would run each trial several times."""
+    brought: Agent | None = None
     """The agent that the options name, None where a fixture gives it."""
     _incidents: dict[Path, tuple[LoadedIncident, Prepared]] = field(default_factory=dict)
     _units: dict[tuple[str, str, str], Unit] = field(default_factory=dict)
@@ -187,7 +189,7 @@ class Lab:
 
             self._opa = start_opa(self.settings.opa_binary)
             url = self._opa.url
-        return ServerEngine.connect(str(url), source)
+        return ServerEngine.connect(str(url), source, token_env=self.settings.opa_token_env)
 
     def policy_info(self) -> PolicyInfo | None:
         """Return what the results say about the policy, None where no engine was needed."""
@@ -195,11 +197,12 @@ class Lab:
             return None
         source = self._engine.source
         rules = tuple(sorted({rule.reason for rule in source.rules}))
+        titles = {rule.reason: rule.title for rule in source.rules if rule.title}
         shown = self.settings.policies or "bundled"
         address = None if self.settings.opa_binary else self._engine.address
         return PolicyInfo(
             engine=self._engine.kind, source=shown, digest=source.digest, package="soclab.gateway", rules=rules,
-            address=address, checked_by=self._engine.checked_by,
+            address=address, checked_by=self._engine.checked_by, titles=titles,
         )  # fmt: skip
 
     def policy_change(self) -> str:
