@@ -84,11 +84,7 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
     control_trials = tuple(facts.control_trials[name] for name in sorted(facts.control_trials))
     basis: Basis = "agent" if agent.kind == "live" else "controls"
     same = same_scenarios(control_trials or protected)
-    found = gates(profile.gates, protected, control_trials) if facts.mode in ("protected", "compare") else ()
-    if facts.mode != "baseline" and (facts.reach or facts.incidents):
-        found = (*found, reach_gate(facts.reach, facts.incidents))
-    if facts.known_answer is not None:
-        found = (*found, facts.known_gate or known_answer_gate(facts.known_answer, facts.known_selected))
+    found = _gates(facts, profile, protected, control_trials)
     complete, coverage = _whole(facts, counts, trials)
     work = work_of(protected, control_trials, same) if basis == "agent" and protected else None
     evidence = Evidence(
@@ -126,6 +122,16 @@ def _whole(facts: Facts, counts: ScenarioCount, trials: Sequence[Trial]) -> tupl
     if facts.policy_changed:
         return False, f"policy_changed: {facts.policy_changed}"
     return _complete(counts), _coverage(counts, trials)
+
+
+def _gates(facts: Facts, profile: Profile, trials: Sequence[Trial], beside: Sequence[Trial]) -> tuple[Gate, ...]:
+    """Return the gates of a session: the profile's, reach's where the corpus brings incidents, the known answers'."""
+    found = gates(profile.gates, trials, beside) if facts.mode in ("protected", "compare") else ()
+    if facts.mode != "baseline" and (facts.reach or facts.incidents):
+        found = (*found, reach_gate(facts.reach, facts.incidents))
+    if facts.known_answer is not None:
+        found = (*found, facts.known_gate or known_answer_gate(facts.known_answer, facts.known_selected))
+    return found
 
 
 def _controls(facts: Facts, profile: Profile) -> ArmResult:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from pytest_soclab.options import distributes, is_incident
 from pytest_soclab.scenario import corpus
 from pytest_soclab.session import selection, state
 from pytest_soclab.session.items import ScenarioFile, ScenarioItem, census, lost, selected, unfinished
-from pytest_soclab.session.reach_items import ReachFile, ReachItem
+from pytest_soclab.session.reach_items import ReachFile, ReachItem, collect_incident
 from pytest_soclab.session.recorder import Recorder, red_trials
 from pytest_soclab.trials.lab import Extensions, Lab
 
@@ -175,13 +175,10 @@ def _brought(config: pytest.Config, settings: Settings) -> Agent | None:
 
 
 def collect_file(path: Path, parent: pytest.Collector) -> ScenarioFile | ReachFile | None:
-    """Return the collector of a scenario or incident file; incidents are reached behind the control plane only."""
+    """Return the collector of a scenario or incident file."""
     activate(parent.config)
     if is_incident(path):
-        settings = settings_of(parent.config)
-        reaches = not settings.no_reach and settings.mode != "baseline"
-        incident: ReachFile | None = ReachFile.from_parent(parent, path=path) if reaches else None
-        return incident
+        return collect_incident(path, parent)
     file: ScenarioFile = ScenarioFile.from_parent(parent, path=path)
     return file
 
@@ -207,8 +204,7 @@ def check(session: pytest.Session) -> None:
         pytest.UsageError: when the policy is missing, does not compile, or the server does not answer.
     """
     own = [item for item in session.items if isinstance(item, ScenarioItem)]
-    reached = [item for item in session.items if isinstance(item, ReachItem)]
-    lab = state.of(session.config).lab()
+    reached, lab = any(isinstance(item, ReachItem) for item in session.items), state.of(session.config).lab()
     guarded = reached or any(item.spec.arm.value == "protected" for item in own)
     if guarded and not session.config.option.collectonly:
         _usage(lab.engine)
@@ -230,9 +226,8 @@ def note_report(item: ScenarioItem | ReachItem, report: pytest.TestReport) -> No
         setattr(report, _REPORT_ATTRIBUTE, item.record)
         item.record = None  # pytest keeps items to the end, and a transcript is long
     elif report.when in ("setup", "call") and report.failed:
-        cause = _cause(report)
-        payload = item.unfinished(cause) if isinstance(item, ReachItem) else unfinished(item, cause)
-        setattr(report, _REPORT_ATTRIBUTE, payload)
+        end = item.unfinished if isinstance(item, ReachItem) else partial(unfinished, item)
+        setattr(report, _REPORT_ATTRIBUTE, end(_cause(report)))
     elif isinstance(item, ScenarioItem) and report.when == "setup" and report.skipped:
         left_out = {"skipped": item.nodeid}  # by a mark, or by a hook of a conftest
         setattr(report, _REPORT_ATTRIBUTE, unfinished(item, _skipped(report)) if item.begun else left_out)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_soclab.base.errors import SoclabError
+from pytest_soclab.base.settings import settings_of
 from pytest_soclab.evidence.results import Reach
 from pytest_soclab.report.reach import failure_text
 from pytest_soclab.session import state
@@ -28,6 +29,15 @@ class ReachFile(pytest.File):
         """Yield the one item of an incident."""
         lab = state.of(self.config).lab()
         yield ReachItem.from_parent(self, name=f"reach[{lab.level.value}]", lab=lab)
+
+
+def collect_incident(path: Path, parent: pytest.Collector) -> ReachFile | None:
+    """Return the collector of an incident; only behind a control plane is there anything to reach."""
+    settings = settings_of(parent.config)
+    if settings.no_reach or settings.mode == "baseline":
+        return None
+    file: ReachFile = ReachFile.from_parent(parent, path=path)
+    return file
 
 
 class ReachItem(pytest.Item):

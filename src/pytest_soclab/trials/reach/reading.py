@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from pydantic import ValidationError
-
 from pytest_soclab.gateway.grounds import is_named, names_handed_out, texts_of
+from pytest_soclab.gateway.normal import schema_faults
 from pytest_soclab.gateway.redaction import redacted
 from pytest_soclab.gateway.state import Evidence
 from pytest_soclab.leaks.egress import readable
@@ -124,10 +123,9 @@ def _take(
     tool: Tool, arguments: Mapping[str, Any], world: World, pieces: dict[tuple[Any, ...], Evidence]
 ) -> Evidence | None:
     """Keep and return what a read is evidence of, where no other read of the tool named the same."""
-    try:
-        outcome = tool.run(world, tool.arguments.model_validate(arguments))
-    except ValidationError:  # the thing is none that this tool asks about
+    if schema_faults(tool, arguments):  # the thing is none that this tool asks about
         return None
+    outcome = tool.run(world, tool.arguments.model_validate(arguments))
     named = names_handed_out(tool, arguments, outcome)
     incident = outcome.foreign[0] if outcome.foreign else world.charter.incident
     mark = (tool.name, incident, named)
