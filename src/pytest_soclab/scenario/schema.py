@@ -78,7 +78,6 @@ def _kinds() -> Json:
     attack = {
         "required": ["attack_succeeds_when", "stopped_by"],
         "anyOf": [{"required": ["agent"]}, {"required": ["harness"]}],
-        "not": {"required": ["legitimate"]},
     }
     control = {
         "required": ["agent", "legitimate"],
