@@ -15,6 +15,7 @@ from pytest_soclab.fronts.patience import leave_behind
 from pytest_soclab.options import distributes, is_incident
 from pytest_soclab.scenario import corpus
 from pytest_soclab.session import selection, state
+from pytest_soclab.session.command import relative
 from pytest_soclab.session.items import ScenarioFile, ScenarioItem, census, lost, selected, unfinished
 from pytest_soclab.session.reach_items import ReachFile, ReachItem, collect_incident
 from pytest_soclab.session.recorder import Recorder, red_trials
@@ -385,12 +386,7 @@ def summarise(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
         return
     trouble = recorder.artifacts.trouble
     where = recorder.artifacts.folder
-    reporter.write_line(trouble or f"report: {_relative(where / 'report.html', config)}", yellow=bool(trouble))
-
-
-def _relative(path: Path, config: pytest.Config) -> str:
-    base = config.invocation_params.dir
-    return str(path.relative_to(base)) if path.is_relative_to(base) else str(path)
+    reporter.write_line(trouble or f"report: {relative(where / 'report.html', config)}", yellow=bool(trouble))
 
 
 def close(config: pytest.Config) -> None:
