@@ -40,6 +40,7 @@ class Settings:
     agent_name: str | None = None
     agent_model: str | None = None
     agent_user: str | None = None
+    plays: str | None = None
     bundled: bool = False
     shard: tuple[int, int] | None = None
     baseline: tuple[str, ...] = ()

@@ -64,7 +64,7 @@ def approver() -> Approver:
 def agent() -> Agent:
     """Return the agent that the options name, else the one that obeys the scenario's script."""
     item = _item("soclab_agent")
-    return item.lab.brought or item.unit.obey()
+    return item.lab.brought or item.obey()
 
 
 def transcript() -> Ledger:

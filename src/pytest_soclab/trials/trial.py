@@ -39,6 +39,9 @@ from pytest_soclab.soc.registry import Authority, Registry
 from pytest_soclab.soc.servers.catalog import described
 from pytest_soclab.soc.world import Charter, World
 
+PLAIN = "plain"
+"""The play of a script as it stands."""
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -228,6 +231,8 @@ class Setup:
     door: Door
     key: bytes
     timeout: float = 60.0
+    play: str = PLAIN
+    """The name of the play where it is another than the script as it stands."""
     bench: Bench = field(init=False)
 
     def __post_init__(self) -> None:
@@ -238,6 +243,11 @@ class Setup:
     def state(self) -> TrialState:
         """The trial's state."""
         return self.door.state
+
+    @property
+    def variant(self) -> str:
+        """What the trial is called by: the play, for the script as it stands the variant."""
+        return self.unit.variant if self.play == PLAIN else self.play
 
 
 def identity_of(agent: Agent) -> Identity:
@@ -313,7 +323,7 @@ def _start(setup: Setup) -> None:
             "trial": setup.state.trial,
             "scenario": scenario.id,
             "version": scenario.version,
-            "variant": setup.unit.variant,
+            "variant": setup.variant,
             "arm": setup.arm.value,
             "level": setup.state.level,
             "agent": setup.state.identity.name,
@@ -335,9 +345,11 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     scene = scene_of(state.ledger.events, setup.unit.registry, state.world.charter, setup.unit.key)
     steps = Counter(step_name(step) for step in setup.unit.harness)
     performed = (steps & Counter(setup.bench.performed)).total()
-    judgement = judge.judge(setup.unit.question, scene, conducted.cause, performed)
+    expected = scenario.stopped_by if setup.play == PLAIN else judge.ANY_CONTROL
+    question = replace(setup.unit.question, expected_stop=expected or None)
+    judgement = judge.judge(question, scene, conducted.cause, performed)
     scripted = state.identity.kind == "scripted"
-    passed, cause = judge.expectation(judgement, setup.arm, scripted, scenario.stopped_by)
+    passed, cause = judge.expectation(judgement, setup.arm, scripted, expected)
     protected = setup.arm is Arm.PROTECTED
     broken = judge.breaches(state.ledger.events) if protected else ()
     exercised = narrowed(facts.situations(state.ledger.events), scenario) if protected else ()

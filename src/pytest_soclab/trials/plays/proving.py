@@ -1,0 +1,24 @@
+"""Tells whether a play applies to an attack: it can be derived, and in the open world it succeeds."""
+
+from __future__ import annotations
+
+from pytest_soclab.evidence.results import Level, Verdict
+from pytest_soclab.fronts.scripted import Obey
+from pytest_soclab.trials.plays.stage import Play, Stage
+from pytest_soclab.trials.trial import Outcome, Unit
+from pytest_soclab.trials.witness import guilty, opened
+
+
+def stage_of(unit: Unit, plain: Outcome) -> Stage:
+    """Return what plays of a unit are derived from; `plain` is its script's trial in the open world."""
+    harm = guilty(unit, plain)
+    expected = unit.scenario.stopped_by or ""
+    return Stage(unit.script, harm, unit.registry, unit.base, unit.key.aliases, expected)
+
+
+def player(unit: Unit, play: Play, stage: Stage, level: Level) -> Obey | None:
+    """Return the agent that plays a unit, None where the play does not apply."""
+    agent = play.derive(stage) if stage.guilty else None
+    if agent is None or (agent.steps == unit.script and type(agent) is Obey):
+        return None
+    return agent if opened(unit, agent, level).judgement.verdict is Verdict.SUCCEEDED else None
