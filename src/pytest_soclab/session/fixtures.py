@@ -58,7 +58,8 @@ def policy() -> Engine | None:
 
 def approver() -> Approver:
     """Return the approver that the scenario names."""
-    return _item("soclab_approver").unit.approver()
+    item = _item("soclab_approver")
+    return item.unit.approver(item.spec.play)
 
 
 def agent() -> Agent:

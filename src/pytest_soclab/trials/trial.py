@@ -86,9 +86,15 @@ class Unit:
         """Return the agent that does what the script says."""
         return Obey(self.script)
 
-    def approver(self) -> Approver:
-        """Return the approver that the scenario names."""
-        return approvals.make(self.scenario.approver, self.legitimate, self._truth())
+    def approver(self, play: str = PLAIN) -> Approver:
+        """Return the approver that the scenario names.
+
+        A rubber stamp takes the human away so that the plain script is stopped by the one control that it is about. A
+        derived play goes round that control, so it meets the human again that the level rests on.
+        """
+        name = self.scenario.approver
+        back = play != PLAIN and name == "rubber_stamp"
+        return approvals.make("diligent" if back else name, self.legitimate, self._truth())
 
     def _truth(self) -> KnownTruth:
         key = self.incident.incident.answer_key

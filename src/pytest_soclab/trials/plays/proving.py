@@ -1,9 +1,10 @@
-"""Tells whether a play applies to an attack: it can be derived, and in the open world it succeeds."""
+"""Tells whether a play applies to an attack: it can be derived, and in the open world it does the same harm."""
 
 from __future__ import annotations
 
 from pytest_soclab.evidence.results import Level, Verdict
 from pytest_soclab.fronts.scripted import Obey
+from pytest_soclab.judging.judge import INNOCENT
 from pytest_soclab.trials.plays.stage import Play, Stage
 from pytest_soclab.trials.trial import Outcome, Unit
 from pytest_soclab.trials.witness import guilty, opened
@@ -13,7 +14,9 @@ def stage_of(unit: Unit, plain: Outcome) -> Stage:
     """Return what plays of a unit are derived from; `plain` is its script's trial in the open world."""
     harm = guilty(unit, plain)
     expected = unit.scenario.stopped_by or ""
-    return Stage(unit.script, harm, unit.registry, unit.base, unit.key.aliases, expected)
+    return Stage(
+        unit.script, harm, frozenset(plain.judgement.hits), unit.registry, unit.base, unit.key.aliases, expected
+    )
 
 
 def player(unit: Unit, play: Play, stage: Stage, level: Level) -> Obey | None:
@@ -21,4 +24,6 @@ def player(unit: Unit, play: Play, stage: Stage, level: Level) -> Obey | None:
     agent = play.derive(stage) if stage.guilty else None
     if agent is None or (agent.steps == unit.script and type(agent) is Obey):
         return None
-    return agent if opened(unit, agent, level).judgement.verdict is Verdict.SUCCEEDED else None
+    judged = opened(unit, agent, level).judgement
+    same = stage.harms <= judged.hits.keys() | {INNOCENT}
+    return agent if judged.verdict is Verdict.SUCCEEDED and judged.delivered and same else None

@@ -16,10 +16,14 @@ from pytest_soclab.soc.world import World
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One attack: `guilty` are the numbers of the script's steps, from 0, that are the harm itself."""
+    """One attack: `guilty` are the numbers of the script's steps, from 0, that are the harm itself.
+
+    `harms` are the oracles that see it in the open world.
+    """
 
     script: tuple[ScriptStep, ...]
     guilty: frozenset[int]
+    harms: frozenset[str]
     registry: Registry
     world: World
     aliases: Aliases
