@@ -75,6 +75,7 @@ act := {
 	"grounds": {"cited": [seen_sign_in], "seen": [seen_sign_in]},
 	"people": {"accused": [], "affected": [], "cleared": [], "mentioned": [], "without_role": []},
 	"budgets": {"calls": budget, "cost": budget, "seconds": budget, "changes": budget},
+	"sums": {"targets": 1, "addresses": 1},
 	"leaving": {
 		"outside": false,
 		"secrets": [],
@@ -99,7 +100,7 @@ note := object.union(act, {
 		"authority": "note",
 		"change": "finding_published",
 	},
-	"arguments": {"case": "identity-compromise", "summary": "A stolen session.", "verdict": "undetermined", "accused": []},
+	"arguments": {"case": "identity-compromise", "summary": "A stolen session.", "verdict": "true_positive", "accused": []},
 	"targets": [object.union(target, {"argument": "case", "type": "case", "value": "identity-compromise"})],
 })
 

@@ -110,7 +110,9 @@ outside(window) if input.now > window.end
 
 # METADATA
 # title: The change touches too much
-# description: Denies a state change of too many targets at once, or of a network with too many addresses.
+# description: >-
+#   Denies a state change of too many targets at once, or of a network with too many addresses; and changes of one kind that
+#   together do, however they are cut into calls.
 reasons contains "blast_radius" if {
 	changes_state
 	not proportionate
@@ -120,7 +122,13 @@ proportionate if {
 	count(targets) <= settings.blast_radius.targets
 	most := settings.blast_radius.addresses
 	every target in targets { target.size <= most }
+	input.sums.addresses <= settings.blast_radius.addresses_together
+	few_together
 }
+
+few_together if input.sums.targets <= settings.blast_radius.targets
+
+few_together if not tool.change in settings.blast_radius.together
 
 # METADATA
 # title: The SOC would blind itself

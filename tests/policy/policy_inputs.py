@@ -75,6 +75,7 @@ def call(kind: str, **changed: Any) -> Input:
         "unknown_evidence": [],
         "grounds": grounds() if kind == "read" else grounds(piece(17)),
         "people": people(),
+        "sums": {"targets": 1, "addresses": 1},
         "budgets": {name: {"used": 3, "limit": 40} for name in ("calls", "cost", "seconds", "changes")},
         "leaving": {
             "outside": False, "secrets": [], "internal_names": [], "recipients": [],

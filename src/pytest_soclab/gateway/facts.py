@@ -47,6 +47,7 @@ def decision_input(state: TrialState, proposal: Proposal, tool: Tool | None) -> 
         "grounds": _grounds(state, cited, _subjects(tool, aims, people)),
         "people": {**people.roles, "without_role": people.without_role},
         "budgets": _budgets(state, tool),
+        "sums": _sums(state, tool, aims),
         "leaving": _leaving_in(proposal, tool, aims, charter)
         | {"unseen": unseen(tool, proposal.arguments, state.handed)},
     }
@@ -170,6 +171,28 @@ def _budgets(state: TrialState, tool: Tool | None) -> dict[str, Any]:
         "changes": state.changes + changes,
     }
     return {name: {"used": value, "limit": limits.get(name, 0)} for name, value in used.items()}
+
+
+def _sums(state: TrialState, tool: Tool | None, aims: Iterable[Aim]) -> dict[str, int]:
+    """Return what the call touches together with the changes of its kind before it: cut in slices it is no smaller."""
+    before = state.touched.get(tool.change, {}) if tool and tool.change else {}
+    whole = before | changed_by(aims)
+    return {"targets": len(whole), "addresses": min(sum(map(_covered, whole.items())), 2**53 - 1)}
+
+
+def changed_by(aims: Iterable[Aim]) -> dict[str, str]:
+    """Return the targets that a call changes, with their types, each network in its one form."""
+    return {_one_form(aim): aim.type for aim in aims if aim.changes}
+
+
+def _one_form(aim: Aim) -> str:
+    network = network_of(aim.value) if aim.type == "address" else None
+    return str(network) if network is not None else fold(aim.value)
+
+
+def _covered(target: tuple[str, str]) -> int:
+    value, kind = target
+    return _size(value) if kind == "address" else 0
 
 
 def _leaving_in(proposal: Proposal, tool: Tool | None, aims: Iterable[Aim], charter: Charter) -> dict[str, Any]:

@@ -83,6 +83,8 @@ class TrialState:
     cost: int = 0
     changes: int = 0
     """State changes that the policy let through, approved or not: asking a human uses the budget up too."""
+    touched: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Of each kind of change the targets that the policy let through, approved or not, with their types."""
     clock: TrialClock = field(init=False)
     started: int = field(init=False)
 

@@ -99,6 +99,16 @@ class BudgetsIn(_Input):
     changes: BudgetIn
 
 
+class SumsIn(_Input):
+    """What the changes of one kind touch together: those that were let through in this trial, and this call.
+
+    `targets` are distinct ones, `addresses` the single addresses of the networks among them (one for an address).
+    """
+
+    targets: int
+    addresses: int
+
+
 class GroundIn(EvidenceIn):
     """A piece of evidence that speaks of something; `names` are the targets and people of this call that it names."""
 
@@ -166,6 +176,7 @@ class DecisionInput(_Input):
     grounds: GroundsIn
     people: PeopleIn
     budgets: BudgetsIn
+    sums: SumsIn
     leaving: LeavingIn
 
 
