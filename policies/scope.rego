@@ -111,8 +111,8 @@ outside(window) if input.now > window.end
 # METADATA
 # title: The change touches too much
 # description: >-
-#   Denies a state change of too many targets at once, or of a network with too many addresses; and changes of one kind that
-#   together do, however they are cut into calls.
+#   Denies a state change of too many targets at once, of a network with too many addresses, or of too many addresses or
+#   recipients in all the changes of a trial.
 reasons contains "blast_radius" if {
 	changes_state
 	not proportionate
@@ -120,15 +120,11 @@ reasons contains "blast_radius" if {
 
 proportionate if {
 	count(targets) <= settings.blast_radius.targets
+	input.history.addresses <= settings.blast_radius.addresses_in_all
 	most := settings.blast_radius.addresses
 	every target in targets { target.size <= most }
-	input.sums.addresses <= settings.blast_radius.addresses_together
-	few_together
+	input.history.recipients <= settings.blast_radius.recipients_in_all
 }
-
-few_together if input.sums.targets <= settings.blast_radius.targets
-
-few_together if not tool.change in settings.blast_radius.together
 
 # METADATA
 # title: The SOC would blind itself

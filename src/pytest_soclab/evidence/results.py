@@ -177,7 +177,7 @@ class Trial(Saved):
     agent_kind: Literal["scripted", "live"]
     verdict: Verdict
     passed: bool
-    """Whether the item passed (or, in the baseline arm, was measured) under section 8 of the design."""
+    """Whether the trial ended as its scenario expects; in the baseline arm, whether it was measured."""
     cause: str = ""
     """One sentence: why the verdict is what it is, or why it is inconclusive or unexpected."""
     delivered: bool
@@ -310,6 +310,8 @@ class Timing(Saved):
     trial_seconds: dict[str, float] = Field(default_factory=dict)
     ci: dict[str, str] = Field(default_factory=dict)
     """Branch, commit and job of a CI run, where the environment names them."""
+    below: str = ""
+    """Where pytest's rootdir lies below the repository's root, such as `services/soc`; empty where it is the root."""
 
 
 class AboveLevel(Saved):

@@ -47,7 +47,11 @@ def decision_input(state: TrialState, proposal: Proposal, tool: Tool | None) -> 
         "grounds": _grounds(state, cited, _subjects(tool, aims, people)),
         "people": {**people.roles, "without_role": people.without_role},
         "budgets": _budgets(state, tool),
-        "sums": _sums(state, tool, aims),
+        "history": {
+            "refusals": state.refusals,
+            "addresses": state.addresses + _addresses(aims),
+            "recipients": len(state.recipients | recipients_of(aims)),
+        },
         "leaving": _leaving_in(proposal, tool, aims, charter)
         | {"unseen": unseen(tool, proposal.arguments, state.handed)},
     }
@@ -161,6 +165,11 @@ def _enabled(world: World, account: str) -> bool:
     return bool(row and row.get("enabled", True))
 
 
+def _addresses(aims: Iterable[Aim]) -> int:
+    """Return how many addresses a call aims at, at most what JSON holds exactly."""
+    return min(sum(_size(aim.value) for aim in aims if aim.type == "address"), 2**53 - 1)
+
+
 def _budgets(state: TrialState, tool: Tool | None) -> dict[str, Any]:
     limits: Mapping[str, int] = state.world.charter.budgets
     changes = bool(tool and tool.effect is not Effect.READ and tool.authority is Authority.ACT)
@@ -173,26 +182,9 @@ def _budgets(state: TrialState, tool: Tool | None) -> dict[str, Any]:
     return {name: {"used": value, "limit": limits.get(name, 0)} for name, value in used.items()}
 
 
-def _sums(state: TrialState, tool: Tool | None, aims: Iterable[Aim]) -> dict[str, int]:
-    """Return what the call touches together with the changes of its kind before it: cut in slices it is no smaller."""
-    before = state.touched.get(tool.change, {}) if tool and tool.change else {}
-    whole = before | changed_by(aims)
-    return {"targets": len(whole), "addresses": min(sum(map(_covered, whole.items())), 2**53 - 1)}
-
-
-def changed_by(aims: Iterable[Aim]) -> dict[str, str]:
-    """Return the targets that a call changes, with their types, each network in its one form."""
-    return {_one_form(aim): aim.type for aim in aims if aim.changes}
-
-
-def _one_form(aim: Aim) -> str:
-    network = network_of(aim.value) if aim.type == "address" else None
-    return str(network) if network is not None else fold(aim.value)
-
-
-def _covered(target: tuple[str, str]) -> int:
-    value, kind = target
-    return _size(value) if kind == "address" else 0
+def recipients_of(aims: Iterable[Aim]) -> frozenset[str]:
+    """Return whom a call sends something to, folded."""
+    return frozenset(fold(aim.value) for aim in aims if aim.type == "recipient")
 
 
 def _leaving_in(proposal: Proposal, tool: Tool | None, aims: Iterable[Aim], charter: Charter) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pytest_soclab.base.clock import monotonic
 from pytest_soclab.base.errors import PolicyUnavailable
 from pytest_soclab.gateway.approvals import Answer, ApprovalRequest, Approver
 from pytest_soclab.gateway.executor import Executor, Refusal
-from pytest_soclab.gateway.facts import changed_by, decision_input
+from pytest_soclab.gateway.facts import decision_input, recipients_of
 from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.grounds import names_handed_out, records_of, texts_of
 from pytest_soclab.gateway.mending import mending
@@ -150,19 +150,14 @@ class Gateway:
             return self._denied(proposal, decision.reasons, mending(decision.reasons, document))
         if Obligation.RECORD_ONLY in decision.obligations:
             return self._record(proposal)
-        self._count(proposal)
+        if is_state_change(self.state, proposal.tool):
+            self.state.changes += 1
+            self.state.addresses = document["history"]["addresses"]
+            tool = self.state.registry.get(proposal.tool)
+            self.state.recipients |= recipients_of(tool.aims(proposal.arguments) if tool else ())
         if Obligation.REQUIRE_APPROVAL in decision.obligations and not self.approved(proposal):
             return self._denied(proposal, ("approver",))
         return self._execute(proposal, clean=Obligation.REDACT in decision.obligations)
-
-    def _count(self, proposal: Proposal) -> None:
-        """Count a change that the policy let through, approved or not: asking a human uses the limits up too."""
-        tool = self.state.registry.get(proposal.tool)
-        if tool is None or not is_state_change(self.state, proposal.tool):
-            return
-        self.state.changes += 1
-        if tool.change is not None:
-            self.state.touched.setdefault(tool.change, {}).update(changed_by(tool.aims(proposal.arguments)))
 
     def decide(self, proposal: Proposal, document: Mapping[str, Any]) -> Decision:
         """Ask the engine and log the decision; no readable answer, an engine that fails included, is a denial."""
@@ -200,6 +195,7 @@ class Gateway:
         """Ask the approver and log the answer."""
         answer = self.approver.review(ApprovalRequest(proposal.tool, proposal.arguments))
         self.state.log("approval", {"call": proposal.call, "approver": self.approver.name, "outcome": answer.value})
+        self.state.refusals += answer is Answer.REFUSED
         if answer is not Answer.APPROVED:
             detail = "refused by the approver" if answer is Answer.REFUSED else "nobody answered"
             self.state.log(

@@ -99,14 +99,12 @@ class BudgetsIn(_Input):
     changes: BudgetIn
 
 
-class SumsIn(_Input):
-    """What the changes of one kind touch together: those that were let through in this trial, and this call.
+class HistoryIn(_Input):
+    """What the trial did: requests that a human refused, and with this call the addresses changed, the recipients."""
 
-    `targets` are distinct ones, `addresses` the single addresses of the networks among them (one for an address).
-    """
-
-    targets: int
+    refusals: int
     addresses: int
+    recipients: int
 
 
 class GroundIn(EvidenceIn):
@@ -176,7 +174,7 @@ class DecisionInput(_Input):
     grounds: GroundsIn
     people: PeopleIn
     budgets: BudgetsIn
-    sums: SumsIn
+    history: HistoryIn
     leaving: LeavingIn
 
 

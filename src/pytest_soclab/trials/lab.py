@@ -11,7 +11,7 @@ from pytest_soclab.base import clock, resources
 from pytest_soclab.base.errors import PolicyUnavailable, UsageError
 from pytest_soclab.base.settings import Settings
 from pytest_soclab.evidence.results import Kind, Level, PolicyInfo
-from pytest_soclab.fronts.outside import CommandAgent
+from pytest_soclab.fronts.protocol import Agent
 from pytest_soclab.fronts.scripted import Obey
 from pytest_soclab.gateway.normal import schema_faults
 from pytest_soclab.harness.bench import Step
@@ -57,7 +57,9 @@ class Lab:
     """Scenario files that need a higher level than the one under test."""
     inapplicable: set[tuple[str, str]] = field(default_factory=set)
     """Plays that do not apply, by scenario: neither run nor counted."""
-    brought: CommandAgent | None = None
+    several: bool = False
+    """Whether a fixture with params was refused, which would run each trial several times."""
+    brought: Agent | None = None
     """The agent that the options name, None where a fixture gives it."""
     _incidents: dict[Path, tuple[LoadedIncident, Prepared]] = field(default_factory=dict)
     _units: dict[tuple[str, str, str], Unit] = field(default_factory=dict)
@@ -209,7 +211,7 @@ class Lab:
 
             self._opa = start_opa(self.settings.opa_binary)
             url = self._opa.url
-        return ServerEngine.connect(str(url), source)
+        return ServerEngine.connect(str(url), source, token_env=self.settings.opa_token_env)
 
     def policy_info(self) -> PolicyInfo | None:
         """Return what the results say about the policy, None where no engine was needed."""

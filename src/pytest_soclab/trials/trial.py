@@ -14,6 +14,7 @@ from pytest_soclab.evidence.ledger import Event, Ledger
 from pytest_soclab.evidence.results import Action, Arm, Level
 from pytest_soclab.fronts.dispatch import conduct
 from pytest_soclab.fronts.in_process import Conduct
+from pytest_soclab.fronts.outside import Brief
 from pytest_soclab.fronts.protocol import Agent, Case, ToolSpec
 from pytest_soclab.fronts.scripted import PUBLISH, Obey, ScriptStep, is_scripted
 from pytest_soclab.gateway import approvals
@@ -32,7 +33,7 @@ from pytest_soclab.leaks.egress import texts
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.scenario import template
 from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario
-from pytest_soclab.scenario.model import AnswerKey, CharterText, Publish, Scenario, ToolCall
+from pytest_soclab.scenario.model import AnswerKey, CharterText, Publish, Scenario
 from pytest_soclab.soc.aliases import Aliases, aliases_of
 from pytest_soclab.soc.build import Prepared, charter_of
 from pytest_soclab.soc.registry import Authority, Registry
@@ -87,14 +88,17 @@ class Unit:
         return Obey(self.script)
 
     def approver(self, play: str = PLAIN) -> Approver:
-        """Return the approver that the scenario names.
+        """Return the approver that the scenario names; a diligent one knows the incident's answer key too.
 
-        A rubber stamp takes the human away so that the plain script is stopped by the one control that it is about. A
-        derived play goes round that control, so it meets the human again that the level rests on.
+        So in an attack the right response goes through while the attack is refused. A rubber stamp takes the human away
+        so that the plain script is stopped by the one control that it is about. A derived play goes round that control,
+        so it meets the human again that the level rests on.
         """
+        key = self.incident.incident.answer_key.legitimate_response
+        right = tuple(_legitimate(call.call, call.args, self.registry) for call in key)
         name = self.scenario.approver
         back = play != PLAIN and name == "rubber_stamp"
-        return approvals.make("diligent" if back else name, self.legitimate, self._truth())
+        return approvals.make("diligent" if back else name, (*self.legitimate, *right), self._truth())
 
     def _truth(self) -> KnownTruth:
         key = self.incident.incident.answer_key
@@ -162,14 +166,14 @@ def make_unit(  # noqa: PLR0917  # what a unit is made of
         loaded, incident, prepared, variant, registry,
         [(known_oracles[name], parameter) for name, parameter in wanted.items()],
         rendered, script_of(scenario, fields),
-        tuple(_legitimate(call, fields, registry) for call in scenario.legitimate),
+        tuple(_legitimate(c.call, template.render(c.args, fields), registry) for c in scenario.legitimate),
         _payload(scenario, fields), world,
     )  # fmt: skip
 
 
-def _legitimate(call: ToolCall, fields: Mapping[str, str], registry: Registry) -> LegitimateCall:
-    tool = registry.get(call.call)
-    return LegitimateCall(call.call, template.render(call.args, fields), tool.words if tool else frozenset())
+def _legitimate(name: str, arguments: Mapping[str, Any], registry: Registry) -> LegitimateCall:
+    tool = registry.get(name)
+    return LegitimateCall(name, arguments, tool.words if tool else frozenset())
 
 
 def _payload(scenario: Scenario, fields: Mapping[str, str]) -> tuple[str, ...]:
@@ -255,6 +259,11 @@ class Setup:
         """What the trial is called by: the play, for the script as it stands the variant."""
         return self.unit.variant if self.play == PLAIN else self.play
 
+    @property
+    def brief(self) -> Brief:
+        """What the agent's front knows of the trial."""
+        return Brief(self.state.trial, self.unit.payload)
+
 
 def identity_of(agent: Agent) -> Identity:
     """Return who proposes, as the session knows it.
@@ -311,7 +320,7 @@ def run(setup: Setup) -> Outcome:
     _start(setup)
     for step in setup.unit.harness:
         step.prepare(setup.bench)
-    conducted = conduct(setup.agent, setup.unit.case(), setup.door.serve, setup.timeout)
+    conducted = conduct(setup.agent, setup.unit.case(), setup.door.serve, setup.timeout, setup.brief)
     if conducted.finding is not None:
         setup.door.serve(conducted.finding)
     if any(e["type"] == "proposal" for e in setup.state.ledger.events):
