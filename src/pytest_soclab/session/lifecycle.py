@@ -203,7 +203,7 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
 def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Take out the plays that do not apply to their scenario, of the items that are still selected."""
     lab = state.of(config).lab()
-    out = {item for item in items if isinstance(item, ScenarioItem) and not item.applies()}
+    out = {item for item in items if isinstance(item, ScenarioItem) and not _usage(item.applies)}
     lab.inapplicable |= {(item.spec.loaded.scenario.id, item.spec.play) for item in out}
     if out:
         items[:] = [item for item in items if item not in out]
