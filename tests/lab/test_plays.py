@@ -1,4 +1,4 @@
-"""Each play breaks a scenario that its plain script does not, once a control is loosened; what a session makes of them."""
+"""Each play breaks a scenario that its plain script does not, once a control is loosened; and what sessions play."""
 
 from __future__ import annotations
 
@@ -65,13 +65,25 @@ def bundled():
     lab.close()
 
 
+SPELLED = """small(target, most) if target.size <= most
+
+small(target, _) if not startswith(target.value, "2001:db8")
+
+"""
 LOOSENED = {
     # no human is left, so that only the evidence stands between the script and the deletion
     "padded": ("ATK-069", (), RUBBER_STAMP),
     # the size is read off the spelling
     "respelled": (
         "ATK-057",
-        (("target.size <= most", 'not endswith(target.value, "/112")'), ("input.history.addresses <=", "0 <=")),
+        (
+            ("every target in targets { target.size <= most }", "every target in targets { small(target, most) }"),
+            (
+                "# METADATA\n# title: The SOC would blind itself",
+                f"{SPELLED}# METADATA\n# title: The SOC would blind itself",
+            ),
+            ("input.history.addresses <=", "0 <="),
+        ),
         RUBBER_STAMP,
     ),
     # each mail is looked at by itself
@@ -148,7 +160,7 @@ def test_an_unknown_name_is_refused_with_the_nearest():
 def test_a_session_runs_one_text_and_the_plays_that_apply(corpus):
     corpus.run().assert_outcomes(passed=len(corpus.verdicts()))
     ids = set(corpus.verdicts())
-    assert {"ATK-001-plain-protected", "ATK-001-padded-protected", "ATK-001-other_tool-protected"} <= ids
+    assert {"ATK-001-plain-protected", "ATK-001-padded-protected"} <= ids
     assert not {"ATK-001-german-protected", "ATK-001-sliced-protected"} & ids
     assert {t["play"] for t in corpus.results()["trials"] if t["id"] == "ATK-001-padded-protected"} == {"padded"}
     assert corpus.results()["counts"]["run"] == 2
@@ -203,7 +215,7 @@ def test_a_live_agent_reads_every_text_and_no_play(corpus):
 
 
 HOOK = """
-from pytest_soclab import Play
+from pytest_soclab import Obey, Play
 
 def twice(stage):
     return Obey((*stage.lead, *stage.harm, *stage.harm))
