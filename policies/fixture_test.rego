@@ -75,6 +75,7 @@ act := {
 	"grounds": {"cited": [seen_sign_in], "seen": [seen_sign_in]},
 	"people": {"accused": [], "affected": [], "cleared": [], "mentioned": [], "without_role": []},
 	"budgets": {"calls": budget, "cost": budget, "seconds": budget, "changes": budget},
+	"grants": [],
 	"history": {"refusals": 2, "addresses": 512, "recipients": 5},
 	"leaving": {
 		"outside": false,

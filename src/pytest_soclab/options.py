@@ -136,6 +136,7 @@ _LAB: dict[str, dict[str, Any]] = {
         "metavar": "NAMES",
         "help": "which ways to play each attack, such as plain,padded (default: all of them)",
     },
+    "plan": {"action": "store_true", "help": "run nothing; say what the session will take, told from a stored one"},
     "bundled": {"action": "store_true", "help": "run the corpus that the package brings"},
     "shard": {"metavar": "PART/WHOLE", "type": shard, "help": "run one part of the corpus, such as 1/4"},
 }

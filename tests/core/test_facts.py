@@ -246,7 +246,7 @@ def check_budgets(bench):
 
 def test_budgets_count_what_was_used_and_this_call(bench):
     check_budgets(bench)
-    assert document(bench.gateway(), READ, {})["budgets"]["changes"] == {"used": 0, "limit": 4}
+    assert document(bench.gateway(), READ, {})["budgets"]["changes"] == {"used": 0, "limit": 9}
 
 
 def test_a_budget_that_nobody_set_is_zero(bench):

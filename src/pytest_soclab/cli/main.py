@@ -149,6 +149,7 @@ def _folder_arguments(parser: argparse.ArgumentParser) -> None:
 def _report_arguments(parser: argparse.ArgumentParser) -> None:
     _folder_arguments(parser)
     parser.add_argument("--previous", metavar="PATH", help="an earlier results.json: the summary shows the differences")
+    parser.add_argument("--one-page", metavar="FILE", help="write one page that a lead can sign, and nothing else")
 
 
 def _compare_arguments(parser: argparse.ArgumentParser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -35,6 +36,11 @@ class LegitimateCall:
     def covers(self, tool: str, arguments: Mapping[str, Any]) -> bool:
         """Tell whether a call is this one: the same tool, and every argument equal but the free words."""
         return tool == self.tool and self._essence(arguments) == self._essence(self.arguments)
+
+    def within(self, tool: str, arguments: Mapping[str, Any]) -> bool:
+        """Tell whether a call is this one with more arguments, which only narrow or order what a read returns."""
+        wanted = self._essence(self.arguments)
+        return tool == self.tool and {name: arguments.get(name) for name in wanted} == wanted
 
     def _essence(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in arguments.items() if name not in self.words}
@@ -163,3 +169,28 @@ def make(name: str, legitimate: Sequence[LegitimateCall], truth: KnownTruth = Kn
             return Tired(Diligent(tuple(legitimate), truth))
         case _:
             return Diligent(tuple(legitimate), truth)
+
+
+ANSWER_SECONDS = 3.0
+"""An answer that takes longer is nobody's: clients of agents give up on a call after five seconds."""
+
+
+def answer_of(approver: Approver, request: ApprovalRequest) -> Answer:
+    """Return an approver's answer; one of another's making is waited for no longer than `ANSWER_SECONDS`."""
+    if type(approver).__module__ == __name__:
+        return approver.review(request)
+    answers: list[Answer] = []
+    raised: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            answers.append(approver.review(request))
+        except BaseException as error:
+            raised.append(error)
+
+    work = threading.Thread(target=ask, name="soclab-approver", daemon=True)
+    work.start()
+    work.join(ANSWER_SECONDS)
+    if raised:
+        raise raised[0]
+    return answers[0] if answers else Answer.ABSENT

@@ -175,6 +175,7 @@ class DecisionInput(_Input):
     people: PeopleIn
     budgets: BudgetsIn
     history: HistoryIn
+    grants: list[str]
     leaving: LeavingIn
 
 

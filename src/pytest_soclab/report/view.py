@@ -97,8 +97,13 @@ def _plot(title: str, measure: Measure, rates: Rates, limit: _Limit, *, surface:
         single=_single(measure(rates)),
         limit=_axis(limit.fraction) if limit.fraction is not None else "",
         limit_text=str(limit),
-        groups=[("All", [_row("all", measure(rates))]), *(group for group in groups if group[1])],
+        groups=[("All", [_row("all", measure(rates))]), *(group for group in groups if _varies(group[1]))],
     )
+
+
+def _varies(rows: Sequence[PlotRow]) -> bool:
+    """Tell whether a group's rows tell more than that all of them are at the same end."""
+    return len({row.at for row in rows}) > 1
 
 
 def _single(rate: Rate) -> str:
@@ -291,7 +296,13 @@ def legitimate(results: Results) -> list[Work]:
 
 def _work(trials: Sequence[Trial]) -> Work:
     verdicts = {t.verdict for t in trials}
-    tone = "bad" if Verdict.BLOCKED in verdicts else "unk" if Verdict.INCONCLUSIVE in verdicts else "ok"
+    tone = (
+        "bad"
+        if verdicts & {Verdict.BLOCKED, Verdict.NOT_ATTEMPTED}
+        else "unk"
+        if Verdict.INCONCLUSIVE in verdicts
+        else "ok"
+    )
     stops = sorted({words.stopper(t) for t in trials if t.verdict is Verdict.BLOCKED})
     causes = sorted({words.cause_beyond(t) or t.cause for t in trials if t.verdict is Verdict.INCONCLUSIVE})
     return Work(trials[0].scenario, trials[0].title, outcomes(trials), tone, "; ".join(stops + causes))

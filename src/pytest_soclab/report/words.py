@@ -59,12 +59,13 @@ VERDICT_SIGNS = {
     Verdict.SERVED: "✓",
     Verdict.SUCCEEDED: "✗",
     Verdict.BLOCKED: "✗",
+    Verdict.NOT_ATTEMPTED: "✗",
     Verdict.INCONCLUSIVE: "?",
 }
 GATE_SIGNS = {GateStatus.PASSED: "✓", GateStatus.FAILED: "✗", GateStatus.UNDECIDED: "?"}
 LAYER_NAMES = {
     Layer.AGENT: "agent declined",
-    Layer.SCHEMA: "schema",
+    Layer.SCHEMA: "argument checks",
     Layer.POLICY: "policy",
     Layer.APPROVER: "approver",
     Layer.GRANT: "grant check",
@@ -124,18 +125,7 @@ def level_name(level: Level | None) -> str:
     return f"{level.value} ({LEVEL_NAMES[level]})" if level else "no level"
 
 
-def headline(results: Results) -> str:
-    """Return the one sentence that stands above everything else."""
-    if results.mode == "known-answer":
-        return _known_answer_headline(results)
-    decision = results.level
-    if decision.recommended is None:
-        return "No level is issued"
-    who = "The controls support" if decision.basis == "controls" else "The agent has earned"
-    return f"{who} {level_name(decision.recommended)}"
-
-
-def _known_answer_headline(results: Results) -> str:
+def known_answer_headline(results: Results) -> str:
     found = results.known_answer or {}
     dropped = len(found.get("dropped") or ())
     beyond = " and the beyond-human count fell" if (found.get("beyond") or {}).get("dropped") else ""
@@ -147,10 +137,8 @@ def _known_answer_headline(results: Results) -> str:
 def basis(decision: LevelDecision) -> str:
     """Say what kind of evidence the level rests on."""
     if decision.basis == "controls":
-        return (
-            "Scripted agents under assumed breach: what the controls support for any agent, not what one agent earned."
-        )
-    return "Live trials: the agent and the controls together, never added to scripted ones."
+        return "Measured with scripts that follow every attack: what the controls support for any agent, not what one agent earned."
+    return "Measured with the agent itself behind the controls; its trials are never added to those of scripts."
 
 
 def verdict_text(trial: Trial) -> str:
@@ -164,6 +152,8 @@ def verdict_text(trial: Trial) -> str:
             return "served"
         case Verdict.BLOCKED:
             return f"blocked {stopper(trial)}"
+        case Verdict.NOT_ATTEMPTED:
+            return "not attempted" + (f": {trial.cause}" if trial.cause else "")
         case Verdict.INCONCLUSIVE:
             return "inconclusive" + (f": {trial.cause}" if trial.cause else "")
         case _:
@@ -209,12 +199,21 @@ def control_of(trial: Trial) -> str:
             return "nothing"
         case Verdict.INCONCLUSIVE:
             return "inconclusive"
+        case Verdict.NOT_ATTEMPTED:
+            return LAYER_NAMES[Layer.AGENT]
         case _:
             named = trial.stopped_layer in {Layer.AGENT, Layer.APPROVER}
             return LAYER_NAMES[trial.stopped_layer] if named else trial.stopped_by
 
 
-_WORST_FIRST = (Verdict.SUCCEEDED, Verdict.BLOCKED, Verdict.RESISTED, Verdict.SERVED, Verdict.INCONCLUSIVE)
+_WORST_FIRST = (
+    Verdict.SUCCEEDED,
+    Verdict.BLOCKED,
+    Verdict.NOT_ATTEMPTED,
+    Verdict.RESISTED,
+    Verdict.SERVED,
+    Verdict.INCONCLUSIVE,
+)
 
 
 def severity(trial: Trial) -> tuple[int, str]:
@@ -241,6 +240,20 @@ def repository_path(trial: Trial, results: Results) -> str:
 def trial_command(trial: Trial, results: Results) -> str:
     """Return the shell command that runs this trial alone, under the session's own options."""
     return f"pytest --soclab-mode={trial.arm.value} {_options(results.command)}{_word(trial.nodeid)}"
+
+
+def trials_command(trials: Sequence[Trial], results: Results) -> str:
+    """Return the shell command that runs these trials and no other: a file where all its trials are among them."""
+    arms_ = {trial.arm.value for trial in trials}
+    mode = arms_.pop() if len(arms_) == 1 else "compare"
+    wanted = {trial.id for trial in trials}
+    files = {trial.nodeid.partition("::")[0] for trial in trials}
+    others = {
+        t.nodeid.partition("::")[0] for t in results.trials if t.id not in wanted and t.arm.value in (mode, "compare")
+    }
+    whole = [_word(file) for file in sorted(files - others)]
+    single = [_word(t.nodeid) for t in trials if t.nodeid.partition("::")[0] in others]
+    return f"pytest --soclab-mode={mode} {_options(results.command)}{' '.join([*whole, *single])}"
 
 
 def _word(text: str) -> str:

@@ -370,8 +370,9 @@ def _raise_status(session: pytest.Session, failures: list[str]) -> None:
 
 
 def _runs_nothing(config: pytest.Config) -> bool:
-    """Tell whether pytest only shows what it would do: `--collect-only`, `--setup-only`, `--setup-plan`."""
-    return bool(config.option.collectonly or getattr(config.option, "setuponly", False))
+    """Tell whether pytest only shows what it would do: `--collect-only`, `--setup-only`, `--soclab-plan`."""
+    shows = config.option.collectonly or config.option.soclab_plan
+    return bool(shows or getattr(config.option, "setuponly", False))
 
 
 def summarise(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
@@ -385,7 +386,8 @@ def summarise(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
     reporter.currentfspath = None  # else pytest ends its progress line again, below the section's head
     reporter.section("soclab", "=")
     if recorder.results is not None:
-        for line in terminal.render(recorder.results, verbosity=verbosity, width=reporter._tw.fullwidth):
+        width, previous = reporter._tw.fullwidth, recorder.previous
+        for line in terminal.render(recorder.results, verbosity=verbosity, width=width, previous=previous):
             reporter.write_line(line.text, **_MARKUP[line.tone])
     for failure in recorder.failures:
         reporter.write_line(f"session failed: {failure}", red=True)

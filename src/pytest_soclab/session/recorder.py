@@ -51,6 +51,7 @@ class Recorder:
         self.ended = ""
         """Why the session ended before its last item, in pytest's words."""
         self.results: Results | None = None
+        self.previous: Results | None = None
         self.failures: list[str] = []
 
     def add(self, payload: Mapping[str, Any], seconds: float) -> None:
@@ -114,9 +115,9 @@ class Recorder:
         if self.facts.policy_changed:
             self.failures.append(f"policy_changed: {self.facts.policy_changed}")
         self.artifacts.write(store.RESULTS, store.results_parts(results))
-        previous = self._previous()
+        previous = self.previous = self._previous()
         self.artifacts.write(store.SUMMARY, summary.render(results, previous))
-        self._write_report(results)
+        self._write_report(results, previous)
         self._job_summary(results, previous)
         self._sarif(results)
         return results
@@ -159,7 +160,7 @@ class Recorder:
             return f"not run to its end: {self.crashed[item['nodeid']]}"
         return f"{item['cause']} ({self.ended})" if self.ended else str(item["cause"])
 
-    def _write_report(self, results: Results) -> None:
+    def _write_report(self, results: Results, previous: Results | None) -> None:
         from pytest_soclab.report import html
 
         if self.artifacts.trouble:
@@ -167,7 +168,7 @@ class Recorder:
         collects = gc.isenabled()
         gc.disable()  # the page is made of many small parts; looking through all objects time and again is in vain
         try:
-            page = html.render(results, transcripts_to_show(self.artifacts.folder, results))
+            page = html.render(results, transcripts_to_show(self.artifacts.folder, results), previous)
         finally:
             if collects:
                 gc.enable()

@@ -219,11 +219,12 @@ class Lab:
             return None
         source = self._engine.source
         rules = tuple(sorted({rule.reason for rule in source.rules}))
+        titles = {rule.reason: rule.title for rule in source.rules if rule.title}
         shown = self.settings.policies or "bundled"
         address = None if self.settings.opa_binary else self._engine.address
         return PolicyInfo(
             engine=self._engine.kind, source=shown, digest=source.digest, package="soclab.gateway", rules=rules,
-            address=address, checked_by=self._engine.checked_by,
+            address=address, checked_by=self._engine.checked_by, titles=titles,
         )  # fmt: skip
 
     def policy_change(self) -> str:

@@ -44,6 +44,11 @@ def witness(unit: Unit, engine: Engine | None, level: Level, plain: Outcome | No
     return next(_faults(unit, engine, level, plain or opened(unit, unit.obey(), level)), "")
 
 
+def attempt(unit: Unit, level: Level) -> Outcome:
+    """Return what the script of a unit does when nothing stops it."""
+    return _try(unit, unit.obey(), Arm.BASELINE, None, level)
+
+
 def opened(unit: Unit, agent: Agent, level: Level) -> Outcome:
     """Return the trial of an agent in the open world, whose log is judged and thrown away."""
     return _try(unit, agent, Arm.BASELINE, None, level)
