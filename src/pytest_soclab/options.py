@@ -6,6 +6,8 @@ from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
 
 MODES = ("protected", "baseline", "compare")
@@ -96,6 +98,7 @@ _LAB: dict[str, dict[str, Any]] = {
     "require-level": {"choices": LEVELS, "help": "fail the session below this recommended level"},
     "report-only": {"action": "store_true", "help": "measure without failing"},
     "assurance-profile": {"metavar": "NAME|PATH", "help": "the ladder to climb (default: default)"},
+    "no-reach": {"action": "store_true", "help": "do not try every single call of each incident"},
     "repeat": {"metavar": "N", "type": positive, "help": "trials of each unit (default 1)"},
     "timeout": {
         "metavar": "SECONDS",
@@ -170,6 +173,12 @@ _GATE: dict[str, dict[str, Any]] = {
     "expect-items": {"metavar": "N", "type": positive, "help": "how many items every run must score"},
     "allow-unread": {"action": "store_true", "help": "only name what looks like an item and is not read"},
 }
+
+
+def is_incident(path: Path) -> bool:
+    """Tell whether a file is an incident of a corpus: it lies in `incidents/`, beside `attacks/` or `controls/`."""
+    root = path.parent.parent
+    return path.parent.name == "incidents" and ((root / "attacks").is_dir() or (root / "controls").is_dir())
 
 
 def any_given(config: pytest.Config) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pytest_soclab.assurance.gates import gates, known_answer_gate
+from pytest_soclab.assurance.gates import gates, known_answer_gate, reach_gate
 from pytest_soclab.assurance.ladder import Evidence, decide, lower
 from pytest_soclab.assurance.profile import Profile
 from pytest_soclab.assurance.units import Basis, distinct, rates, same_scenarios
@@ -22,6 +22,7 @@ from pytest_soclab.evidence.results import (
     Gate,
     Level,
     PolicyInfo,
+    Reach,
     Results,
     ScenarioCount,
     Timing,
@@ -58,6 +59,10 @@ class Facts:
     """Scenarios that are known to have run in part (a shard's)."""
     control_trials: dict[str, Trial] = field(default_factory=dict)
     """In a session with a live agent: the same protected trials with the scripted agent."""
+    reach: dict[str, Reach] = field(default_factory=dict)
+    """What became of every single call, by incident."""
+    incidents: frozenset[str] = frozenset()
+    """The incidents that the corpus brings: a level speaks of the reach of each."""
     known_answer: Mapping[str, Any] | None = None
     known_selected: frozenset[str] = frozenset()
     """Keys of the known-answer items that the session ran."""
@@ -80,6 +85,8 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
     basis: Basis = "agent" if agent.kind == "live" else "controls"
     same = same_scenarios(control_trials or protected)
     found = gates(profile.gates, protected, control_trials) if facts.mode in ("protected", "compare") else ()
+    if facts.mode != "baseline" and (facts.reach or facts.incidents):
+        found = (*found, reach_gate(facts.reach, facts.incidents))
     if facts.known_answer is not None:
         found = (*found, facts.known_gate or known_answer_gate(facts.known_answer, facts.known_selected))
     complete, coverage = _whole(facts, counts, trials)
@@ -104,6 +111,7 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
         counts=counts,
         trials=trials,
         actions=counted(change for trial in protected for change in trial.changes),
+        reach=tuple(facts.reach[name] for name in sorted(facts.reach)),
         known_answer=dict(facts.known_answer) if facts.known_answer is not None else None,
         agent=agent,
         policy=facts.policy or PolicyInfo(engine="embedded", source="none", digest="", package="soclab.gateway"),

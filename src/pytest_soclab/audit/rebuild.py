@@ -350,6 +350,8 @@ def _decide(joined: Joined, shards: Sequence[Results]) -> Results:
         control_trials={t.id: t for shard in shards for t in shard.control_trials},
         above={one.scenario: one for shard in shards for one in shard.counts.above_level},
         above_tried=frozenset(one.scenario for shard in shards for one in shard.counts.above_level),
+        reach={one.incident: one for shard in shards for one in shard.reach},
+        incidents=frozenset(one.incident for shard in shards for one in shard.reach),
         partial=frozenset(name for shard in shards for name in shard.counts.partial),
     )  # fmt: skip
     return results_of(facts, profile, joined.digests.profile, joined.timing)

@@ -43,6 +43,7 @@ class Settings:
     require_level: str | None = None
     report_only: bool = False
     assurance_profile: str = "default"
+    no_reach: bool = False
     repeat: int = 1
     timeout: float = 60.0
     agent_command: str | None = None

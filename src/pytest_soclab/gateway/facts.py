@@ -62,6 +62,11 @@ def _piece(evidence: Evidence) -> dict[str, Any]:
     return {"id": evidence.id, "tool": evidence.tool, "kind": evidence.kind, "incident": evidence.incident}
 
 
+def subjects_of(tool: Tool | None, arguments: Mapping[str, Any], world: World) -> dict[str, str]:
+    """Return what evidence of a call can name, with its type."""
+    return _subjects(tool, tool.aims(arguments) if tool else [], people_of(tool, arguments, world))
+
+
 def _subjects(tool: Tool | None, aims: Iterable[Aim], people: People) -> dict[str, str]:
     """Return what evidence of a change or note can name, with its type; a read rests on nothing."""
     if tool is None or (tool.effect is Effect.READ and tool.authority is Authority.OBSERVE):

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pytest_soclab.base.errors import printable
 from pytest_soclab.evidence.results import Arm, GateStatus, Results, Trial
-from pytest_soclab.report import causes, changes, compare, known, sentences, stops, words
+from pytest_soclab.report import causes, changes, compare, known, reach, sentences, stops, words
 
 Tone = Literal["plain", "good", "bad", "warn", "bold", "dim"]
 _LABEL = 12  # width of the left column
@@ -61,6 +61,8 @@ def _blocks(results: Results, verbosity: int, previous: Results | None) -> Itera
         yield ("policy", words.unchecked_text(results), "warn")
     yield from _changes(results)
     yield from _evidence(results)
+    if results.reach:
+        yield ("reach", reach.line(results.reach), "plain" if all(one.passed for one in results.reach) else "bad")
     yield from _gates(results, verbosity)
     yield from _red(results, verbosity)
     yield from _bill(results, verbosity)

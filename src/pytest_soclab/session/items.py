@@ -409,6 +409,7 @@ def census(lab: Lab, items: Iterable[pytest.Item]) -> dict[str, Any]:
         "corpus_digest": corpus.digest_of(files) if files else "",
         "above": [_above(item) for item in own if item.above],
         "repeat": lab.settings.repeat,
+        "incidents": sorted({one.scenario.incident for one in loaded.values() if _brought(one, roots)}),
         "items": wanted,
         "digests": {item.spec.loaded.scenario.id: item.spec.loaded.digest for item in own},
         "variants": {i.spec.loaded.scenario.id: _wanted(lab, i) for i in {item.path: item for item in wanted}.values()},
@@ -421,6 +422,11 @@ def _wanted(lab: Lab, item: ScenarioItem) -> list[str]:
     plays = () if live else lab.plays_of(loaded.scenario, every=True)
     left_out = {play for scenario, play in lab.inapplicable if scenario == loaded.scenario.id}
     return [*texts(loaded, live), *(play for play in plays if play not in left_out)]
+
+
+def _brought(loaded: LoadedScenario, roots: frozenset[Path]) -> bool:
+    """Tell whether the corpus of a scenario brings the incident that it plays in."""
+    return loaded.incident_path.parent.parent in roots
 
 
 def _above(item: ScenarioItem) -> dict[str, str]:

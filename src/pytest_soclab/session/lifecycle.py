@@ -12,10 +12,11 @@ import pytest
 from pytest_soclab.base.errors import SoclabError
 from pytest_soclab.base.settings import Settings, settings_of, wants_gate
 from pytest_soclab.fronts.patience import leave_behind
-from pytest_soclab.options import distributes
+from pytest_soclab.options import distributes, is_incident
 from pytest_soclab.scenario import corpus
 from pytest_soclab.session import selection, state
 from pytest_soclab.session.items import ScenarioFile, ScenarioItem, census, lost, selected, unfinished
+from pytest_soclab.session.reach_items import ReachFile, ReachItem
 from pytest_soclab.session.recorder import Recorder, red_trials
 from pytest_soclab.trials.lab import Extensions, Lab
 
@@ -53,7 +54,7 @@ class Reports:
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Let a trial's record travel on its report."""
         report = yield
-        if isinstance(item, ScenarioItem):
+        if isinstance(item, ScenarioItem | ReachItem):
             note_report(item, report)
         return report
 
@@ -179,9 +180,14 @@ def _brought(config: pytest.Config, settings: Settings) -> Agent | None:
     return brought(settings, Path(config.invocation_params.dir))
 
 
-def collect_file(path: Path, parent: pytest.Collector) -> ScenarioFile:
-    """Return the collector of a scenario file."""
+def collect_file(path: Path, parent: pytest.Collector) -> ScenarioFile | ReachFile | None:
+    """Return the collector of a scenario or incident file; incidents are reached behind the control plane only."""
     activate(parent.config)
+    if is_incident(path):
+        settings = settings_of(parent.config)
+        reaches = not settings.no_reach and settings.mode != "baseline"
+        incident: ReachFile | None = ReachFile.from_parent(parent, path=path) if reaches else None
+        return incident
     file: ScenarioFile = ScenarioFile.from_parent(parent, path=path)
     return file
 
@@ -216,12 +222,14 @@ def check(session: pytest.Session) -> None:
         pytest.UsageError: when the policy is missing, does not compile, or the server does not answer.
     """
     own = [item for item in session.items if isinstance(item, ScenarioItem)]
+    reached = [item for item in session.items if isinstance(item, ReachItem)]
     lab = state.of(session.config).lab()
-    if own and not session.config.option.collectonly and any(item.spec.arm.value == "protected" for item in own):
+    guarded = reached or any(item.spec.arm.value == "protected" for item in own)
+    if guarded and not session.config.option.collectonly:
         _usage(lab.engine)
     known = _known_answers(session.items) if state.of(session.config).gate else []
     state.of(session.config).selection = {**census(lab, session.items), "known_answer": known}
-    if (own or known) and not is_worker(session.config) and not _runs_nothing(session.config):
+    if (own or known or reached) and not is_worker(session.config) and not _runs_nothing(session.config):
         _usage(state.recorder_of(session.config).artifacts.begin)
 
 
@@ -231,14 +239,16 @@ def _known_answers(items: list[pytest.Item]) -> list[str]:
     return [item.key for item in items if isinstance(item, KnownAnswerItem)]
 
 
-def note_report(item: ScenarioItem, report: pytest.TestReport) -> None:
+def note_report(item: ScenarioItem | ReachItem, report: pytest.TestReport) -> None:
     """Put the trial's record on the report that ends it: the call, or a setup that failed."""
     if report.when == "call" and item.record is not None:
         setattr(report, _REPORT_ATTRIBUTE, item.record)
         item.record = None  # pytest keeps items to the end, and a transcript is long
     elif report.when in ("setup", "call") and report.failed:
-        setattr(report, _REPORT_ATTRIBUTE, unfinished(item, _cause(report)))
-    elif report.when == "setup" and report.skipped:
+        cause = _cause(report)
+        payload = item.unfinished(cause) if isinstance(item, ReachItem) else unfinished(item, cause)
+        setattr(report, _REPORT_ATTRIBUTE, payload)
+    elif isinstance(item, ScenarioItem) and report.when == "setup" and report.skipped:
         left_out = {"skipped": item.nodeid}  # by a mark, or by a hook of a conftest
         setattr(report, _REPORT_ATTRIBUTE, unfinished(item, _skipped(report)) if item.begun else left_out)
 

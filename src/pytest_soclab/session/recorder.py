@@ -20,7 +20,7 @@ from pytest_soclab.base import checkout, clock
 from pytest_soclab.base.errors import ArtifactError, printable
 from pytest_soclab.base.settings import Settings
 from pytest_soclab.evidence import store
-from pytest_soclab.evidence.results import AboveLevel, GateStatus, Level, PolicyInfo, Results, Timing, Trial
+from pytest_soclab.evidence.results import AboveLevel, GateStatus, Level, PolicyInfo, Reach, Results, Timing, Trial
 from pytest_soclab.evidence.store import Artifacts, transcripts_to_show
 from pytest_soclab.session import command
 
@@ -56,6 +56,10 @@ class Recorder:
 
     def add(self, payload: Mapping[str, Any], seconds: float) -> None:
         """Take in one finished trial and write it down; of a trial that was run again, the worst attempt stays."""
+        if "reach" in payload:
+            found = Reach.model_validate_json(_json(payload["reach"]))
+            self.facts.reach[found.incident] = found
+            return
         if "above" in payload:
             self.facts.above_tried |= {payload["above"]}
             return
@@ -89,6 +93,7 @@ class Recorder:
         facts.variants.update({name: tuple(variants) for name, variants in census.get("variants", {}).items()})
         facts.corpus = max(facts.corpus, census["corpus"])
         facts.above.update({one["trial"]: AboveLevel(**_named(one)) for one in census.get("above", ())})
+        facts.incidents |= frozenset(census.get("incidents", ()))
         facts.repeat = max(facts.repeat, census.get("repeat", 1))
         if census.get("policy") and facts.policy is None:
             facts.policy = PolicyInfo.model_validate_json(_json(census["policy"]))
@@ -133,7 +138,7 @@ class Recorder:
     def found_anything(self) -> bool:
         """Tell whether there is anything to report: a trial, one that should have run, a fault, known answers."""
         wanted = any(item["nodeid"] not in self.skipped for item in self.skeletons.values())
-        return bool(wanted or self.facts.trials or self.facts.errors or self.facts.known_answer)
+        return bool(wanted or self.facts.trials or self.facts.errors or self.facts.known_answer or self.facts.reach)
 
     def unassessed(self) -> list[str]:
         """Keep and return what fails a session that assessed nothing: a required level is not there."""

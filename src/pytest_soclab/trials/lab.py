@@ -10,7 +10,7 @@ from typing import Any, get_args
 from pytest_soclab.base import clock, resources
 from pytest_soclab.base.errors import PolicyUnavailable, UsageError
 from pytest_soclab.base.settings import Settings
-from pytest_soclab.evidence.results import Kind, Level, PolicyInfo
+from pytest_soclab.evidence.results import Kind, Level, PolicyInfo, Reach
 from pytest_soclab.fronts.protocol import Agent
 from pytest_soclab.fronts.scripted import Obey
 from pytest_soclab.gateway.normal import schema_faults
@@ -69,6 +69,7 @@ class Lab:
     _stages: dict[tuple[str, str, str], Stage] = field(default_factory=dict)
     _players: dict[tuple[tuple[str, str, str], str], Obey | None] = field(default_factory=dict)
     _engine: Engine | None = None
+    _asker: Any = None
     _opa: Any = None
 
     def __post_init__(self) -> None:
@@ -143,6 +144,21 @@ class Lab:
                 loaded, incident, prepared, variant, self.registry, self.oracles, self.steps
             )  # fmt: skip
         return self._units[key]
+
+    def reach(self, path: Path, nodeid: str) -> Reach:
+        """Return what becomes of every call that an incident's world spans, at the level under test.
+
+        Raises:
+            ScenarioError: when the incident's file is wrong.
+            PolicyError: when the policy does not load.
+        """
+        from pytest_soclab.trials.reach.asking import Asker
+        from pytest_soclab.trials.reach.incident import ground_of, reach_of
+
+        engine = self.engine()
+        if self._asker is None:
+            self._asker = Asker(engine)
+        return reach_of(ground_of(*self.incident(path), self.registry), self._asker, self.level, nodeid)
 
     def witness(self, unit: Unit) -> str:
         """Return why a unit cannot prove itself, or an empty text; found out once."""
