@@ -130,7 +130,10 @@ def _told(key: str, trial: Trial) -> tuple[str, str]:
     wanted, found = trial.expected_stop or "", trial.stopped_by
     match key.partition(" ")[0]:
         case "witness":
-            return f"A scenario could not prove itself: {trial.witness}", "Mend the scenario before you trust its verdict."
+            return (
+                f"A scenario could not prove itself: {trial.witness}",
+                "Mend the scenario before you trust its verdict.",
+            )
         case "missing":
             return (
                 f"The policy has no rule {wanted}, which was to stop these attacks",
@@ -184,7 +187,9 @@ def _consequences(trials: Sequence[Trial]) -> Iterator[str]:
     human = sum(t.verdict is Verdict.RESISTED and t.stopped_layer is Layer.APPROVER for t in trials)
     if human:
         yield f"{human} fell to a human alone, who refused"
-    others = Counter(t.stopped_by for t in trials if t.verdict is Verdict.RESISTED and t.stopped_layer is not Layer.APPROVER)
+    others = Counter(
+        t.stopped_by for t in trials if t.verdict is Verdict.RESISTED and t.stopped_layer is not Layer.APPROVER
+    )
     yield from (f"{number} stopped by {_stopper(name)}" for name, number in others.most_common(3))
 
 

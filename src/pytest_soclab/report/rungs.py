@@ -60,7 +60,7 @@ def _rows(results: Results, profile: Profile) -> Iterator[Row]:
     yield from _work(results, rungs)
     yield Row("Trials of each wording", *_repeats(results, rungs))
     tested = results.level.tested
-    cells = [Cell("tested", level.rank <= tested.rank) for level in Level]
+    cells = [Cell(), *(Cell("tested", level.rank <= tested.rank) for level in list(Level)[1:])]
     yield Row("Level under test", tested.value, tuple(cells))
 
 

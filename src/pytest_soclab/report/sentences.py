@@ -66,7 +66,7 @@ def headline(results: Results) -> str:
 def _measured(results: Results) -> str:
     found = stops.bar("", [t for t in results.trials if t.arm is Arm.BASELINE])
     through = found.count(stops.GOT_THROUGH)
-    return f"Without controls {through} of {words.count(found.total, 'attack')} succeed"
+    return f"Without controls, {through} of {words.count(found.total, 'attack')} succeed"
 
 
 def badge(results: Results) -> str:
@@ -116,6 +116,8 @@ def _attacks(results: Results) -> Iterator[str]:
         shown = stops.bar("", own)
         if shown.total:
             yield _met(results, kind, shown, own)
+    if results.mode == "compare":
+        yield _measured(results)
     if results.controls is not None and results.controls.level is not None:
         yield f"Against scripts that follow every attack the same controls support {name(results.controls.level.recommended)}"
 

@@ -66,7 +66,9 @@ def _attacks(results: Results) -> Iterator[Figure]:
     yield Figure("Attacks stopped", f"{shown.stopped}", f"of {shown.total}", note, bool(through))
     human = shown.count(stops.PLACES[Layer.APPROVER])
     note = "That human is a script which knows what is legitimate; yours does not. Every other stop is a rule's."
-    yield Figure("Rest on a human alone", f"{human}", f"of {shown.stopped}", note if human else "No stop needed a human.")
+    yield Figure(
+        "Rest on a human alone", f"{human}", f"of {shown.stopped}", note if human else "No stop needed a human."
+    )
 
 
 def _changes(results: Results) -> Iterator[Figure]:
@@ -90,7 +92,10 @@ def _work(results: Results) -> Iterator[Figure]:
     rate = results.rates.false_block
     note = "Served means that the calls went through, not that the work was good."
     if isinstance(rate, Measured):
-        note = f"Counted over {words.count(rate.n, 'scenario')}: up to {words.percent(rate.high)} could be blocked. " + note
+        note = (
+            f"Counted over {words.count(rate.n, 'scenario')}: up to {words.percent(rate.high)} could be blocked. "
+            + note
+        )
     yield Figure("Legitimate work served", f"{served}", f"of {len(found)}", note, served < len(found))
 
 
@@ -129,7 +134,10 @@ def reach_text(results: Results) -> list[str]:
     lines = [f"{tried:,} of {spanned:,} calls tried in {words.count(len(worlds), 'incident')}"] if worlds else []
     for world in worlds:
         lines += [f"{world.incident}: {world.cause}"] if world.cause else []
-        lines += [f"{world.incident}: {fault.tool} {fault.outcome.value}: {fault.why}. {fault.remedy}" for fault in world.faults]
+        lines += [
+            f"{world.incident}: {fault.tool} {fault.outcome.value}: {fault.why}. {fault.remedy}"
+            for fault in world.faults
+        ]
         lines += [f"{world.incident}: {text}" for text in world.impossible]
     return lines
 

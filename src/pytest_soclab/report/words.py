@@ -236,7 +236,9 @@ def trials_command(trials: Sequence[Trial], results: Results) -> str:
     mode = arms_.pop() if len(arms_) == 1 else "compare"
     wanted = {trial.id for trial in trials}
     files = {trial.nodeid.partition("::")[0] for trial in trials}
-    others = {t.nodeid.partition("::")[0] for t in results.trials if t.id not in wanted and t.arm.value in (mode, "compare")}
+    others = {
+        t.nodeid.partition("::")[0] for t in results.trials if t.id not in wanted and t.arm.value in (mode, "compare")
+    }
     whole = [_word(file) for file in sorted(files - others)]
     single = [_word(t.nodeid) for t in trials if t.nodeid.partition("::")[0] in others]
     return f"pytest --soclab-mode={mode} {_options(results.command)}{' '.join([*whole, *single])}"
