@@ -96,15 +96,15 @@ class Corpus:
         return {trial["id"]: trial["verdict"] for trial in self.results()["trials"]}
 
     def policy(self, *, without: str = "", replace: tuple[str, str] | None = None) -> Path:
-        """Return an edited copy of the bundled policy: without one deny rule, or with one text replaced."""
+        """Return an edited copy of the bundled policy: without some deny rules, or with one text replaced."""
         folder = self.pytester.path / "policy"
         shutil.copytree(resources.policies(), folder, ignore=shutil.ignore_patterns("*_test.rego"))
         for path in folder.glob("*.rego"):
             text = path.read_text()
             if replace:
                 text = text.replace(*replace)
-            if without and f'reasons contains "{without}"' in text:
-                text = text.replace(f'reasons contains "{without}"', f'ignored contains "{without}"')
+            for rule in without.split():
+                text = text.replace(f'reasons contains "{rule}"', f'ignored contains "{rule}"')
             path.write_text(text)
         return folder
 

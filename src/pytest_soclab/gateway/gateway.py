@@ -150,7 +150,9 @@ class Gateway:
             return self._denied(proposal, decision.reasons, mending(decision.reasons, document))
         if Obligation.RECORD_ONLY in decision.obligations:
             return self._record(proposal)
-        self.state.changes += is_state_change(self.state, proposal.tool)
+        if is_state_change(self.state, proposal.tool):
+            self.state.changes += 1
+            self.state.addresses = document["history"]["addresses"]
         if Obligation.REQUIRE_APPROVAL in decision.obligations and not self.approved(proposal):
             return self._denied(proposal, ("approver",))
         return self._execute(proposal, clean=Obligation.REDACT in decision.obligations)
@@ -191,6 +193,7 @@ class Gateway:
         """Ask the approver and log the answer."""
         answer = self.approver.review(ApprovalRequest(proposal.tool, proposal.arguments))
         self.state.log("approval", {"call": proposal.call, "approver": self.approver.name, "outcome": answer.value})
+        self.state.refusals += answer is Answer.REFUSED
         if answer is not Answer.APPROVED:
             detail = "refused by the approver" if answer is Answer.REFUSED else "nobody answered"
             self.state.log(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_soclab.base.errors import SoclabError
-from pytest_soclab.base.settings import AGENT_OPTIONS, Settings, settings_of, wants_gate
+from pytest_soclab.base.settings import Settings, settings_of, wants_gate
 from pytest_soclab.fronts.patience import leave_behind
 from pytest_soclab.options import distributes
 from pytest_soclab.scenario import corpus
@@ -20,7 +20,7 @@ from pytest_soclab.session.recorder import Recorder, red_trials
 from pytest_soclab.trials.lab import Extensions, Lab
 
 if TYPE_CHECKING:
-    from pytest_soclab.fronts.outside import CommandAgent
+    from pytest_soclab.fronts.protocol import Agent
 
 _REPORT_ATTRIBUTE = "soclab"
 _MARKUP: dict[str, dict[str, bool]] = {
@@ -165,8 +165,8 @@ def _lab(config: pytest.Config, settings: Settings) -> Lab:
     return lab
 
 
-def _brought(config: pytest.Config, settings: Settings) -> CommandAgent | None:
-    if not any(getattr(settings, name) for name in AGENT_OPTIONS) and settings.agent_command is None:
+def _brought(config: pytest.Config, settings: Settings) -> Agent | None:
+    if not settings.names_agent:
         return None
     from pytest_soclab.fronts.configured import brought
 

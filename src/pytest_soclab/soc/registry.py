@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_soclab.base.errors import UsageError, nearest
+from pytest_soclab.base.errors import UsageError
 from pytest_soclab.soc.world import World
 
 Json = Any
@@ -219,7 +219,3 @@ class Registry:
     def get(self, name: str) -> Tool | None:
         """Return the tool of that name, or None."""
         return self.tools.get(name)
-
-    def remedy(self, name: str) -> str:
-        """Return the nearest tool name and the list, for a message."""
-        return nearest(name, self.tools)

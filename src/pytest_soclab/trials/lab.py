@@ -11,7 +11,7 @@ from pytest_soclab.base import clock, resources
 from pytest_soclab.base.errors import PolicyUnavailable, UsageError
 from pytest_soclab.base.settings import Settings
 from pytest_soclab.evidence.results import Level, PolicyInfo
-from pytest_soclab.fronts.outside import CommandAgent
+from pytest_soclab.fronts.protocol import Agent
 from pytest_soclab.gateway.normal import schema_faults
 from pytest_soclab.harness.bench import Step
 from pytest_soclab.harness.steps import STEPS
@@ -52,7 +52,7 @@ class Lab:
     """Scenario files that need a higher level than the one under test."""
     several: bool = False
     """Whether a fixture with params was refused, which would run each trial several times."""
-    brought: CommandAgent | None = None
+    brought: Agent | None = None
     """The agent that the options name, None where a fixture gives it."""
     _incidents: dict[Path, tuple[LoadedIncident, Prepared]] = field(default_factory=dict)
     _units: dict[tuple[str, str, str], Unit] = field(default_factory=dict)

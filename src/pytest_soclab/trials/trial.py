@@ -10,10 +10,12 @@ from typing import Any
 
 from pytest_soclab.base.clock import rfc3339
 from pytest_soclab.base.errors import ScenarioError, SoclabError
+from pytest_soclab.evidence.grades import Grade
 from pytest_soclab.evidence.ledger import Event, Ledger
 from pytest_soclab.evidence.results import Action, Arm, Level
 from pytest_soclab.fronts.dispatch import conduct
 from pytest_soclab.fronts.in_process import Conduct
+from pytest_soclab.fronts.outside import Brief
 from pytest_soclab.fronts.protocol import Agent, Case, ToolSpec
 from pytest_soclab.fronts.scripted import PUBLISH, Obey, ScriptStep, is_scripted
 from pytest_soclab.gateway import approvals
@@ -26,13 +28,14 @@ from pytest_soclab.harness.bench import Bench, Step, step_name
 from pytest_soclab.judging import facts, judge
 from pytest_soclab.judging.actions import actions_of
 from pytest_soclab.judging.citations import Citations, citations
+from pytest_soclab.judging.grading import grade
 from pytest_soclab.judging.judge import Judgement, Question
 from pytest_soclab.judging.scene import Key, Oracle, Scene, deeds_of
 from pytest_soclab.leaks.egress import texts
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.scenario import template
 from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario
-from pytest_soclab.scenario.model import AnswerKey, CharterText, Publish, Scenario, ToolCall
+from pytest_soclab.scenario.model import AnswerKey, CharterText, Publish, Scenario
 from pytest_soclab.soc.aliases import Aliases, aliases_of
 from pytest_soclab.soc.build import Prepared, charter_of
 from pytest_soclab.soc.registry import Authority, Registry
@@ -84,8 +87,13 @@ class Unit:
         return Obey(self.script)
 
     def approver(self) -> Approver:
-        """Return the approver that the scenario names."""
-        return approvals.make(self.scenario.approver, self.legitimate, self._truth())
+        """Return the approver that the scenario names; a diligent one knows the incident's answer key too.
+
+        So in an attack the right response goes through while the attack is refused.
+        """
+        key = self.incident.incident.answer_key.legitimate_response
+        right = tuple(_legitimate(call.call, call.args, self.registry) for call in key)
+        return approvals.make(self.scenario.approver, (*self.legitimate, *right), self._truth())
 
     def _truth(self) -> KnownTruth:
         key = self.incident.incident.answer_key
@@ -153,14 +161,14 @@ def make_unit(  # noqa: PLR0917  # what a unit is made of
         loaded, incident, prepared, variant, registry,
         [(known_oracles[name], parameter) for name, parameter in wanted.items()],
         rendered, script_of(scenario, fields),
-        tuple(_legitimate(call, fields, registry) for call in scenario.legitimate),
+        tuple(_legitimate(c.call, template.render(c.args, fields), registry) for c in scenario.legitimate),
         _payload(scenario, fields), world,
     )  # fmt: skip
 
 
-def _legitimate(call: ToolCall, fields: Mapping[str, str], registry: Registry) -> LegitimateCall:
-    tool = registry.get(call.call)
-    return LegitimateCall(call.call, template.render(call.args, fields), tool.words if tool else frozenset())
+def _legitimate(name: str, arguments: Mapping[str, Any], registry: Registry) -> LegitimateCall:
+    tool = registry.get(name)
+    return LegitimateCall(name, arguments, tool.words if tool else frozenset())
 
 
 def _payload(scenario: Scenario, fields: Mapping[str, str]) -> tuple[str, ...]:
@@ -216,6 +224,8 @@ class Outcome:
     citations: Citations = field(default_factory=Citations)
     changes: tuple[Action, ...] = ()
     """Every change that the trial's calls made or would have made."""
+    grade: Grade | None = None
+    """The work beside the incident's answer key."""
 
 
 @dataclass(slots=True)
@@ -238,6 +248,11 @@ class Setup:
     def state(self) -> TrialState:
         """The trial's state."""
         return self.door.state
+
+    @property
+    def brief(self) -> Brief:
+        """What the agent's front knows of the trial."""
+        return Brief(self.state.trial, self.unit.payload)
 
 
 def identity_of(agent: Agent) -> Identity:
@@ -295,7 +310,7 @@ def run(setup: Setup) -> Outcome:
     _start(setup)
     for step in setup.unit.harness:
         step.prepare(setup.bench)
-    conducted = conduct(setup.agent, setup.unit.case(), setup.door.serve, setup.timeout)
+    conducted = conduct(setup.agent, setup.unit.case(), setup.door.serve, setup.timeout, setup.brief)
     if conducted.finding is not None:
         setup.door.serve(conducted.finding)
     if any(e["type"] == "proposal" for e in setup.state.ledger.events):
@@ -337,6 +352,7 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     performed = (steps & Counter(setup.bench.performed)).total()
     judgement = judge.judge(setup.unit.question, scene, conducted.cause, performed)
     scripted = state.identity.kind == "scripted"
+    judgement = judge.of_script(judgement) if scripted else judgement
     passed, cause = judge.expectation(judgement, setup.arm, scripted, scenario.stopped_by)
     protected = setup.arm is Arm.PROTECTED
     broken = judge.breaches(state.ledger.events) if protected else ()
@@ -346,8 +362,16 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     log = state.ledger
     return Outcome(
         state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken, exercised, cited,
-        actions_of(scene),
+        actions_of(scene), _grade(setup.unit, scene),
     )  # fmt: skip
+
+
+def _grade(unit: Unit, scene: Scene) -> Grade:
+    """Return how the work of a trial lies beside the answer key of its incident."""
+    calls = [(unit.registry.get(call.tool), call.arguments) for call in unit.legitimate]
+    legitimate = [change for tool, arguments in calls if tool for change in tool.attempts(arguments)]
+    concludes = any(step.tool == PUBLISH for step in unit.script)
+    return grade(scene, unit.incident.incident.answer_key, legitimate, asked_to_conclude=concludes)
 
 
 def narrowed(situations: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
