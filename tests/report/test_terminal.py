@@ -18,7 +18,8 @@ def test_quiet_is_four_lines(red: Results) -> None:
     assert text(red, -1, 132).splitlines() == [
         "L4 failed: the controls support only L1, observe",
         "attacks: 7 of 9 resisted, 1 succeeded, 1 inconclusive",
-        "Without controls: got through 15; Behind the controls: policy rules 9, a human alone 2, grant checks 2, got through 1, no verdict 1",
+        "Without controls: got through 15; Behind the controls: policy rules 9, a human alone 2, grant checks 2, "
+        "got through 1, no verdict 1",
         "work: 2 of 4 served, 1 blocked, 1 inconclusive; 6 of 8 gates passed; 5 red trials",
     ]
 

@@ -119,7 +119,8 @@ def _attacks(results: Results) -> Iterator[str]:
     if results.mode == "compare":
         yield _measured(results)
     if results.controls is not None and results.controls.level is not None:
-        yield f"Against scripts that follow every attack the same controls support {name(results.controls.level.recommended)}"
+        supported = name(results.controls.level.recommended)
+        yield f"Against scripts that follow every attack the same controls support {supported}"
 
 
 def _met(results: Results, kind: str, shown: stops.Bar, trials: list[Trial]) -> str:
@@ -149,7 +150,8 @@ def _work(results: Results) -> Iterator[str]:
     found = stops.wordings(words.measured_trials(results), Kind.BENIGN)
     served = sum(all(t.verdict is Verdict.SERVED for t in own) for own in found)
     if found:
-        yield f"{served} of {words.count(len(found), 'piece')} of legitimate work {'was' if served == 1 else 'were'} served"
+        pieces = words.count(len(found), "piece")
+        yield f"{served} of {pieces} of legitimate work {'was' if served == 1 else 'were'} served"
 
 
 def bound(results: Results) -> str:
@@ -158,7 +160,8 @@ def bound(results: Results) -> str:
     if not isinstance(rate, Measured):
         return ""
     high = words.percent(rate.high)
-    return f"Counted over {words.count(rate.n, 'scenario')}: were they a random draw, which they are not, up to {high} could succeed"
+    counted = f"Counted over {words.count(rate.n, 'scenario')}"
+    return f"{counted}: were they a random draw, which they are not, up to {high} could succeed."
 
 
 def not_covered(results: Results) -> Iterator[str]:

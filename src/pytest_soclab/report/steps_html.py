@@ -36,7 +36,7 @@ _ALWAYS, _URGENT = 6, 4
 
 
 def _elided(items: Sequence[str], made: Sequence[Step], budget: int) -> str:
-    """Keep what changed the world whatever it costs, then what decided or shows the payload, then others from the start."""
+    """Keep what changed the world whatever it costs, then what decided or shows the payload, then the others."""
     changed = [i for i, step in enumerate(made) if step.path in _CHANGED]
     urgent = [i for i, step in enumerate(made) if step.decisive or any(q.quoted and q.quoted.size for q in step.lines)]
     kept = set(changed[:_ALWAYS])

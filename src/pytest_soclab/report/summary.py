@@ -122,16 +122,20 @@ def _causes(results: Results) -> Iterator[Block]:
     found = causes.causes(results)
     if not found:
         return
-    total = words.count(sum(one.count for one in found), "red trial")
     lines = ["### Why", ""]
     for one in found[:_CAUSES]:
         came = f"{prose(one.consequence)}. " if one.consequence else ""
         told = f"{came}{prose(one.remedy)} Trials: {prose(one.named)}. Run these again:"
-        lines.append(f"- **{one.count} of {total}: {prose(one.title)}.** {told} {code(one.command, _COMMAND)}")
+        lines.append(f"- **{one.count} of {one.whole}: {prose(one.title)}.** {told} {_again(one.command)}")
     if len(found) > _CAUSES:
         left = sum(one.count for one in found[_CAUSES:])
         lines.append(f"- {words.count(len(found) - _CAUSES, 'more cause')} of {words.count(left, 'red trial')}")
     yield lines
+
+
+def _again(command: str) -> str:
+    """Return a command whole or not at all: half of one runs something else."""
+    return code(command, _COMMAND) if len(command) <= _COMMAND else "the report has the command."
 
 
 def _stopped(results: Results) -> Iterator[Block]:
