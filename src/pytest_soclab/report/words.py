@@ -6,7 +6,6 @@ Nothing here escapes: each surface does that for its own format, on the whole se
 from __future__ import annotations
 
 import posixpath
-import posixpath
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -248,7 +247,7 @@ def trials_command(trials: Sequence[Trial], results: Results) -> str:
     arms_ = {trial.arm.value for trial in trials}
     mode = arms_.pop() if len(arms_) == 1 else "compare"
     wanted = {trial.id for trial in trials}
-    rest = [t for t in results.trials if t.id not in wanted and (mode == "compare" or t.arm.value == mode)]
+    rest = [t for t in results.trials if t.id not in wanted and mode in {"compare", t.arm.value}]
     start = f"pytest --soclab-mode={mode} {_options(results.command)}"
     chosen = _chosen_files(trials, rest)
     return start + (chosen if len(chosen) <= _LONG_COMMAND else _chosen_names(trials, rest))
