@@ -38,7 +38,7 @@ def test_a_command_is_measured_as_a_live_agent(corpus: Corpus, script: Path) -> 
     results = corpus.results()
     assert results["agent"] == {"name": "my_agent.py", "model": "m-1", "deterministic": False, "kind": "live"}
     assert results["level"]["basis"] == "agent"
-    assert {t["stopped_by"] for t in results["trials"] if t["kind"] == "attack"} == {"agent"}
+    assert {t["verdict"] for t in results["trials"] if t["kind"] == "attack"} == {"resisted"}
     assert len(results["control_trials"]) == 3
 
 

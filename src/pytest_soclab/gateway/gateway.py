@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from pytest_soclab.base.clock import monotonic
 from pytest_soclab.base.errors import PolicyUnavailable
+from pytest_soclab.gateway import approvals
 from pytest_soclab.gateway.approvals import Answer, ApprovalRequest, Approver
 from pytest_soclab.gateway.executor import Executor, Refusal
 from pytest_soclab.gateway.facts import decision_input
@@ -191,7 +192,7 @@ class Gateway:
 
     def approved(self, proposal: Proposal) -> bool:
         """Ask the approver and log the answer."""
-        answer = self.approver.review(ApprovalRequest(proposal.tool, proposal.arguments))
+        answer = approvals.answer_of(self.approver, ApprovalRequest(proposal.tool, proposal.arguments))
         self.state.log("approval", {"call": proposal.call, "approver": self.approver.name, "outcome": answer.value})
         self.state.refusals += answer is Answer.REFUSED
         if answer is not Answer.APPROVED:

@@ -355,8 +355,9 @@ def _raise_status(session: pytest.Session, failures: list[str]) -> None:
 
 
 def _runs_nothing(config: pytest.Config) -> bool:
-    """Tell whether pytest only shows what it would do: `--collect-only`, `--setup-only`, `--setup-plan`."""
-    return bool(config.option.collectonly or getattr(config.option, "setuponly", False))
+    """Tell whether pytest only shows what it would do: `--collect-only`, `--setup-only`, `--soclab-plan`."""
+    shows = config.option.collectonly or config.option.soclab_plan
+    return bool(shows or getattr(config.option, "setuponly", False))
 
 
 def summarise(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
