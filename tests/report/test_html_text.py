@@ -12,9 +12,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from pytest_soclab.assurance.profile import load_profile
 from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.results import Arm, Layer, Level, Results, Verdict
-from pytest_soclab.report import html, sarif, steps_html
+from pytest_soclab.report import html, rungs, sarif, steps_html
 
 from . import build, hostile
 
@@ -239,6 +240,25 @@ def test_a_change_that_was_made_is_never_folded() -> None:
     made = steps_html.timeline(trial, build.transcript(trial, ledger=False), 60)
     assert "changed the world:" in made
     assert "<li class=" in made
+
+
+@pytest.mark.parametrize("name", ["../../../etc/passwd", "x" * 100_000, "default.yaml", "/etc/hosts", ""])
+def test_a_profiles_name_is_never_a_path(name: str) -> None:
+    record = build.results()
+    level = record.level.model_copy(update={"profile": name})
+    assert rungs.table(record.model_copy(update={"level": level})) == []
+
+
+def test_the_ladder_is_shown_as_conditions_by_level() -> None:
+    record = build.results()
+    profile, digest = load_profile()
+    level = record.level.model_copy(update={"profile": profile.label})
+    digests = record.digests.model_copy(update={"profile": digest})
+    rows = {row.name: row for row in rungs.table(record.model_copy(update={"level": level, "digests": digests}))}
+    gates = rows["Mandatory gates passed"]
+    assert (gates.have, [cell.met for cell in gates.cells]) == ("8 of 8", [False, True, True, True, True])
+    assert not gates.cells[0].need
+    assert rows["Attacks that succeed, upper bound"].cells[3].need.startswith("≤ ")
 
 
 def test_reach_and_grades_are_shown_where_a_record_has_them(red: Results) -> None:
