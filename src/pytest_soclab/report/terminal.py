@@ -116,14 +116,13 @@ def _label(results: Results) -> str:
 def _causes(results: Results, verbosity: int) -> Iterator[Block]:
     """Yield what explains the red trials, then what to do about the first of it."""
     found = causes.causes(results)
-    total = words.count(sum(one.count for one in found), "red trial")
     shown = found if verbosity > 0 else found[:_CAUSES_SHOWN]
     for number, one in enumerate(shown):
-        yield ("" if number else "because", f"{one.count} of {total}: {one.title}", "bad")
+        yield ("" if number else "because", f"{one.count} of {one.whole}: {one.title}", "bad")
         yield ("", f"{one.consequence}. {one.named}" if one.consequence else one.named, "plain")
         if number == 0 or verbosity > 0:
             yield ("", one.remedy, "plain")
-            yield ("", one.command, "dim")
+            yield ("", _again(one.command), "dim")
     if len(found) > len(shown):
         left = sum(one.count for one in found[len(shown) :])
         yield (
@@ -131,6 +130,11 @@ def _causes(results: Results, verbosity: int) -> Iterator[Block]:
             f"{words.count(len(found) - len(shown), 'more cause')} of {words.count(left, 'trial')}: -v lists them",
             "bad",
         )
+
+
+def _again(command: str) -> str:
+    """Return a command whole or not at all: half of one runs something else."""
+    return command if len(command) <= _LONGEST else "the report has the command that runs exactly these trials"
 
 
 def _since(results: Results, previous: Results | None) -> Iterator[Block]:
