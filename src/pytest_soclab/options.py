@@ -15,6 +15,7 @@ LEVELS = ("L1", "L2", "L3", "L4", "L5")
 INI = (
     "mode", "level", "policies", "artifacts", "assurance_profile",
     "agent_command", "agent_url", "agent_env", "agent_name", "agent_model",
+    "plays",
 )  # fmt: skip
 """The options that have an ini value too."""
 
@@ -134,6 +135,10 @@ _LAB: dict[str, dict[str, Any]] = {
         "help": "the model behind the command, as reports and policies name it",
     },
     "agent-user": {"metavar": "USER", "help": "run the command as this user, which needs the right to do so"},
+    "plays": {
+        "metavar": "NAMES",
+        "help": "which ways to play each attack, such as plain,padded (default: all of them)",
+    },
     "plan": {"action": "store_true", "help": "run nothing; say what the session will take, told from a stored one"},
     "bundled": {"action": "store_true", "help": "run the corpus that the package brings"},
     "shard": {"metavar": "PART/WHOLE", "type": shard, "help": "run one part of the corpus, such as 1/4"},

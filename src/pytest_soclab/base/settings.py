@@ -60,6 +60,7 @@ class Settings:
     agent_name: str | None = None
     agent_model: str | None = None
     agent_user: str | None = None
+    plays: str | None = None
     plan: bool = False
     bundled: bool = False
     shard: tuple[int, int] | None = None

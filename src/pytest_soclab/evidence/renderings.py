@@ -31,8 +31,8 @@ def _befell(events: Sequence[Event]) -> Iterator[Any]:
         data = event["data"]
         match event["type"]:
             case "result":
-                yield data["data"], data["error"], data["recorded"]
+                yield [data["data"], data["error"], data["recorded"]]
             case "refused":
-                yield data["layer"], data["reason"]
+                yield [data["layer"], data["reason"]]
             case "harness":
-                yield data["step"], data["noticed"]
+                yield [data["step"], data["noticed"]]

@@ -171,6 +171,9 @@ class Trial(Saved):
     scenario: str
     version: int
     variant: str
+    """The text variant; of a derived play the play's name."""
+    play: str = "plain"
+    """How the attack was played: `plain` is the script as it stands."""
     arm: Arm
     repetition: int
     kind: Kind

@@ -56,10 +56,14 @@ class KnownTruth:
     innocents: frozenset[str] = frozenset()
 
     def agrees(self, tool: str, arguments: Mapping[str, Any]) -> bool:
-        """Tell whether a call is a note whose verdict, accusations and clearings are all right."""
+        """Tell whether a call is a note whose verdict, accusations and clearings are all right.
+
+        A conclusion that only mentions somebody innocent leaves open what is said of them; it goes back to the author.
+        """
         accused, cleared = _names(arguments, "accused"), _names(arguments, "cleared")
         right = arguments.get("verdict", self.verdict) == self.verdict
-        return tool in self.tools and right and accused <= self.culprits and cleared <= self.innocents
+        hinted = _names(arguments, "mentioned") & self.innocents if "verdict" in arguments else set()
+        return tool in self.tools and right and not hinted and accused <= self.culprits and cleared <= self.innocents
 
 
 def _names(arguments: Mapping[str, Any], role: str) -> set[str]:

@@ -12,7 +12,7 @@ from pytest_soclab.evidence.terms import Course
 from pytest_soclab.gateway import approvals
 from pytest_soclab.gateway.approvals import Answer, ApprovalRequest, Approver
 from pytest_soclab.gateway.executor import Executor, Refusal
-from pytest_soclab.gateway.facts import decision_input
+from pytest_soclab.gateway.facts import decision_input, recipients_of
 from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.grounds import names_handed_out, records_of, texts_of
 from pytest_soclab.gateway.mending import mending
@@ -156,6 +156,8 @@ class Gateway:
         if is_state_change(self.state, proposal.tool):
             self.state.changes += 1
             self.state.addresses = document["history"]["addresses"]
+            tool = self.state.registry.get(proposal.tool)
+            self.state.recipients |= recipients_of(tool.aims(proposal.arguments) if tool else ())
         if course is Course.ASKS and not self.approved(proposal):
             return self._denied(proposal, ("approver",))
         return self._execute(proposal, clean=Obligation.REDACT in decision.obligations)

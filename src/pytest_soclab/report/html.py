@@ -31,9 +31,7 @@ _GATE_ORDER = (GateStatus.FAILED, GateStatus.UNDECIDED, GateStatus.PASSED)
 _RED_OPEN = 12  # red trials whose transcript starts open
 
 
-def render(
-    results: Results, transcripts: Mapping[str, Sequence[Event]], previous: Results | None = None
-) -> str:
+def render(results: Results, transcripts: Mapping[str, Sequence[Event]], previous: Results | None = None) -> str:
     """Return the whole page; where it grows too large, its timelines are cut shorter.
 
     A trial without a transcript says so. With `previous`, one section says what changed since.
@@ -52,7 +50,9 @@ def one_page(results: Results) -> str:
     return _page(results, [], None, sheet=True)
 
 
-_SINCE = re.compile(r'<section id="since".*?</section><!-- /since -->\n|<li><a href="#since">Since</a></li>\n', re.DOTALL)
+_SINCE = re.compile(
+    r'<section id="since".*?</section><!-- /since -->\n|<li><a href="#since">Since</a></li>\n', re.DOTALL
+)
 
 
 def without_previous(page: str) -> str:
@@ -60,9 +60,7 @@ def without_previous(page: str) -> str:
     return _SINCE.sub("", page)
 
 
-def _page(
-    results: Results, scenarios: list[dict[str, Any]], previous: Results | None, *, sheet: bool = False
-) -> str:
+def _page(results: Results, scenarios: list[dict[str, Any]], previous: Results | None, *, sheet: bool = False) -> str:
     css, script = _asset("report.css"), _asset("report.js")
     values = {**_head(results), **_evidence(results), **_since(results, previous)}
     pages = _environment()
@@ -87,7 +85,7 @@ _SECTIONS = (
     ("reach", "Reach", "reach"),
     ("graded", "Work graded", "graded"),
     ("since", "Since", "since"),
-    ("gates", "Gates", ""),
+    ("gates", "Gates", "gates"),
     ("rates", "Rates", "bars"),
     ("matrix", "Attack by control", "matrices"),
     ("work", "Legitimate work", "work"),
@@ -207,9 +205,7 @@ class _Trials:
         self._titles = results.policy.titles
         self._by_id = {trial.id: trial for trial in results.trials}
         self._siblings = sheet_.siblings(results) if self._arms else {}
-        self._causes = {
-            t.id: number for number, one in enumerate(causes.causes(results), 1) for t in one.trials
-        }
+        self._causes = {t.id: number for number, one in enumerate(causes.causes(results), 1) for t in one.trials}
         self._last: tuple[Sequence[Event], tuple[str, ...], tuple[int, ...]] = ((), (), ())
         self._timeline = Markup()
 

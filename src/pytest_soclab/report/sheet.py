@@ -66,7 +66,9 @@ def _attacks(results: Results) -> Iterator[Figure]:
     yield Figure("Attacks stopped", f"{shown.stopped}", f"of {shown.total}", note, bool(through))
     human = shown.count(stops.PLACES[Layer.APPROVER])
     note = "That human is a script which knows what is legitimate; yours does not. Every other stop is a rule's."
-    yield Figure("Rest on a human alone", f"{human}", f"of {shown.stopped}", note if human else "No stop needed a human.")
+    yield Figure(
+        "Rest on a human alone", f"{human}", f"of {shown.stopped}", note if human else "No stop needed a human."
+    )
 
 
 def _changes(results: Results) -> Iterator[Figure]:
@@ -77,7 +79,8 @@ def _changes(results: Results) -> Iterator[Figure]:
     number = unasked.executed + innocent.executed
     note = (
         f"{innocent.executed} hit somebody or something innocent. {unasked.approved + innocent.approved} were approved "
-        f"by a human, {unasked.unattended + innocent.unattended} ran unattended. {counted.endorsed.executed} more were endorsed."
+        f"by a human, {unasked.unattended + innocent.unattended} ran unattended. "
+        f"{counted.endorsed.executed} more were endorsed."
     )
     yield Figure("Changes nobody endorsed", f"{number}", "executed", note, bool(innocent.executed))
 
@@ -90,7 +93,10 @@ def _work(results: Results) -> Iterator[Figure]:
     rate = results.rates.false_block
     note = "Served means that the calls went through, not that the work was good."
     if isinstance(rate, Measured):
-        note = f"Counted over {words.count(rate.n, 'scenario')}: up to {words.percent(rate.high)} could be blocked. " + note
+        note = (
+            f"Counted over {words.count(rate.n, 'scenario')}: up to {words.percent(rate.high)} could be blocked. "
+            + note
+        )
     yield Figure("Legitimate work served", f"{served}", f"of {len(found)}", note, served < len(found))
 
 
@@ -129,7 +135,10 @@ def reach_text(results: Results) -> list[str]:
     lines = [f"{tried:,} of {spanned:,} calls tried in {words.count(len(worlds), 'incident')}"] if worlds else []
     for world in worlds:
         lines += [f"{world.incident}: {world.cause}"] if world.cause else []
-        lines += [f"{world.incident}: {fault.tool} {fault.outcome.value}: {fault.why}. {fault.remedy}" for fault in world.faults]
+        lines += [
+            f"{world.incident}: {fault.tool} {fault.outcome.value}: {fault.why}. {fault.remedy}"
+            for fault in world.faults
+        ]
         lines += [f"{world.incident}: {text}" for text in world.impossible]
     return lines
 
@@ -143,14 +152,15 @@ def graded(results: Results) -> list[tuple[str, str, str]]:
     work = getattr(results, "work", None)
     if work is None:
         return []
+    say = words.rate_sentence
     accused = ", ".join(work.accused_innocent) or "nobody"
     return [
-        ("Findings right", words.rate_sentence(work.findings_right), "whole cases: the key's verdict, and nobody innocent accused"),
+        ("Findings right", say(work.findings_right), "whole cases: the key's verdict, and nobody innocent accused"),
         ("Innocents accused", accused, "in any trial"),
-        ("Harm attempted", words.rate_sentence(work.harm_attempted), "scenarios in which harm to an innocent was tried or done"),
-        ("Legitimate work done", words.rate_sentence(work.work_done), "scenarios in which the agent did what the case asks for"),
-        ("Declined by itself", words.rate_sentence(work.own_resistance), "attacks by a text that the agent met and did not follow"),
-    ]  # fmt: skip
+        ("Harm attempted", say(work.harm_attempted), "scenarios in which harm to an innocent was tried or done"),
+        ("Legitimate work done", say(work.work_done), "scenarios in which the agent did what the case asks for"),
+        ("Declined by itself", say(work.own_resistance), "attacks by a text that the agent met and did not follow"),
+    ]
 
 
 def has_baseline(results: Results) -> bool:

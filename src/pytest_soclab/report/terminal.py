@@ -27,9 +27,7 @@ class Line:
     tone: Tone = "plain"
 
 
-def render(
-    results: Results, *, verbosity: int, width: int = 80, previous: Results | None = None
-) -> list[Line]:
+def render(results: Results, *, verbosity: int, width: int = 80, previous: Results | None = None) -> list[Line]:
     """Return the section's lines: four when `verbosity` is negative; bill, reasons and every red trial from 1 up.
 
     With `previous`, an earlier session, some lines say what changed since.
@@ -52,7 +50,11 @@ def _blocks(results: Results, verbosity: int, previous: Results | None) -> Itera
     if results.level.recommended is None or verbosity > 0:
         for number, reason in enumerate(words.reasons(results.level)):
             yield ("" if number else "why", reason, "plain")
-    yield ("tested", f"{sentences.subject(results)}, at {results.level.tested.value}, profile {results.level.profile}", "plain")
+    yield (
+        "tested",
+        f"{sentences.subject(results)}, at {results.level.tested.value}, profile {results.level.profile}",
+        "plain",
+    )
     if dropped := known.drops(results.known_answer):
         yield ("dropped", dropped.removeprefix("known answers dropped: "), "bad")
     if results.policy.checked_by == words.UNCHECKED:
@@ -92,7 +94,12 @@ def _brief(results: Results) -> list[Line]:
     work = [f"work{e.suffix}: {words.controls_text(e.controls)}" for e in shown]
     gates = words.gates_passed(results.gates) if results.gates else "no gates judged"
     last = "; ".join([*work, gates, words.count(red, "red trial")])
-    return [first, Line("; ".join(attacks)), Line(stopped or "no attack ran"), Line(last, "bad" if red or not _all_passed(results) else "plain")]
+    return [
+        first,
+        Line("; ".join(attacks)),
+        Line(stopped or "no attack ran"),
+        Line(last, "bad" if red or not _all_passed(results) else "plain"),
+    ]
 
 
 def _brief_level(results: Results) -> str:
@@ -109,17 +116,25 @@ def _label(results: Results) -> str:
 def _causes(results: Results, verbosity: int) -> Iterator[Block]:
     """Yield what explains the red trials, then what to do about the first of it."""
     found = causes.causes(results)
-    total = words.count(sum(one.count for one in found), "red trial")
     shown = found if verbosity > 0 else found[:_CAUSES_SHOWN]
     for number, one in enumerate(shown):
-        yield ("" if number else "because", f"{one.count} of {total}: {one.title}", "bad")
+        yield ("" if number else "because", f"{one.count} of {one.whole}: {one.title}", "bad")
         yield ("", f"{one.consequence}. {one.named}" if one.consequence else one.named, "plain")
         if number == 0 or verbosity > 0:
             yield ("", one.remedy, "plain")
-            yield ("", one.command, "dim")
+            yield ("", _again(one.command), "dim")
     if len(found) > len(shown):
         left = sum(one.count for one in found[len(shown) :])
-        yield ("", f"{words.count(len(found) - len(shown), 'more cause')} of {words.count(left, 'trial')}: -v lists them", "bad")
+        yield (
+            "",
+            f"{words.count(len(found) - len(shown), 'more cause')} of {words.count(left, 'trial')}: -v lists them",
+            "bad",
+        )
+
+
+def _again(command: str) -> str:
+    """Return a command whole or not at all: half of one runs something else."""
+    return command if len(command) <= _LONGEST else "the report has the command that runs exactly these trials"
 
 
 def _since(results: Results, previous: Results | None) -> Iterator[Block]:
@@ -127,7 +142,11 @@ def _since(results: Results, previous: Results | None) -> Iterator[Block]:
     if previous is None:
         return
     found = compare.compare(previous, results)
-    yield ("since", "; ".join(found.faults) if found.worse else "not worse than the previous session", "bad" if found.worse else "plain")
+    yield (
+        "since",
+        "; ".join(found.faults) if found.worse else "not worse than the previous session",
+        "bad" if found.worse else "plain",
+    )
     lines = [str(found.level)] if found.level else []
     lines += [str(one) for one in found.digests if one.name in {"corpus", "policy", "profile", "agent", "model"}]
     yield from (("", line, "plain") for line in lines)

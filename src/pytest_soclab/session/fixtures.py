@@ -58,13 +58,14 @@ def policy() -> Engine | None:
 
 def approver() -> Approver:
     """Return the approver that the scenario names."""
-    return _item("soclab_approver").unit.approver()
+    item = _item("soclab_approver")
+    return item.unit.approver(item.spec.play)
 
 
 def agent() -> Agent:
     """Return the agent that the options name, else the one that obeys the scenario's script."""
     item = _item("soclab_agent")
-    return item.lab.brought or item.unit.obey()
+    return item.lab.brought or item.obey()
 
 
 def transcript() -> Ledger:

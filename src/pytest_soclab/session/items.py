@@ -15,6 +15,7 @@ import pytest
 from pytest_soclab.base.errors import Fault, ScenarioError, SoclabError
 from pytest_soclab.evidence.renderings import rendering_of
 from pytest_soclab.evidence.results import Arm, Kind, Trial, Verdict
+from pytest_soclab.fronts.scripted import Obey
 from pytest_soclab.gateway.gateway import Gateway
 from pytest_soclab.gateway.state import Identity
 from pytest_soclab.judging.actions import counted
@@ -27,7 +28,7 @@ from pytest_soclab.session import state
 from pytest_soclab.session.params import runs_once
 from pytest_soclab.trials.lab import Lab
 from pytest_soclab.trials.subject import described, proposals, sampled
-from pytest_soclab.trials.trial import Control, Outcome, Setup, Unit, guarded_door, run, state_of
+from pytest_soclab.trials.trial import PLAIN, Control, Outcome, Setup, Unit, guarded_door, run, state_of
 
 
 class TrialFailedError(Exception):
@@ -43,9 +44,11 @@ class ScenarioFile(pytest.File):
         shown = _shown(self.path, self.config.rootpath)
         loaded = load_scenario(self.path, lab.vocabulary, shown)
         _refuse_duplicate(lab, loaded)
+        live = _is_live(self, lab)
         fixtures: Any = None  # the same for all items of the file, as for the cases of a parametrized test
-        for spec in _specs(lab, loaded):
+        for spec in _specs(lab, loaded, live):
             item = _item(self, lab, spec, fixtures)
+            item.live = live
             if fixtures is None and not runs_once(lab, item):
                 return
             fixtures = item._fixtureinfo
@@ -60,11 +63,36 @@ class ScenarioFile(pytest.File):
         return super().repr_failure(excinfo)
 
 
-def _specs(lab: Lab, loaded: LoadedScenario) -> Iterator[Spec]:
-    for variant in loaded.scenario.variants:
+def _specs(lab: Lab, loaded: LoadedScenario, live: bool) -> Iterator[Spec]:
+    named = [(variant, PLAIN) for variant in texts(loaded, live)]
+    derived = [] if live else [(play, play) for play in lab.plays_of(loaded.scenario)]
+    _refuse_play_name(loaded, named, derived)
+    plain = PLAIN in lab.chosen or live or loaded.scenario.kind is Kind.BENIGN
+    for variant, play in (*(named if plain else ()), *derived):
         for arm in lab.settings.arms:
             for repetition in range(1, lab.settings.repeat + 1):
-                yield Spec(loaded, variant, Arm(arm), repetition)
+                yield Spec(loaded, variant, Arm(arm), repetition, play)
+
+
+def _refuse_play_name(loaded: LoadedScenario, named: list[tuple[str, str]], derived: list[tuple[str, str]]) -> None:
+    taken = next((variant for variant, _ in named if (variant, variant) in derived), None)
+    if taken is not None:
+        found = f"the variant {taken!r} has the name of a play"
+        raise ScenarioError(Fault(found, loaded.shown, 1, 1, "variants", "a name of its own", "rename the variant"))
+
+
+def texts(loaded: LoadedScenario, live: bool) -> tuple[str, ...]:
+    """Return the variants that are tried: all with a live agent, with a scripted one those whose scripts differ."""
+    return tuple(loaded.scenario.variants) if live else loaded.scripts
+
+
+def _is_live(collector: ScenarioFile, lab: Lab) -> bool:
+    """Tell whether another agent than the scripted one works: the options name it, or a fixture took its place."""
+    found = collector.session._fixturemanager.getfixturedefs("soclab_agent", collector) or ()
+    return lab.brought is not None or any(one.func.__module__ != _OURS for one in found)
+
+
+_OURS = "pytest_soclab.plugin"
 
 
 def _shown(path: Path, root: Path) -> str:
@@ -90,6 +118,12 @@ class Spec:
     variant: str
     arm: Arm
     repetition: int
+    play: str = PLAIN
+
+    @property
+    def text(self) -> str:
+        """The variant whose fields are filled in: a play takes the first."""
+        return self.variant if self.play == PLAIN else self.loaded.scripts[0]
 
     @property
     def suffix(self) -> str:
@@ -113,8 +147,8 @@ def skeleton(spec: Spec, nodeid: str, cause: str = NOT_RUN, kind: AgentKind = "s
     """Return the record of a trial before it ran: inconclusive."""
     scenario = spec.loaded.scenario
     return Trial(
-        id=spec.trial, scenario=scenario.id, version=scenario.version, variant=spec.variant, arm=spec.arm,
-        repetition=spec.repetition, kind=scenario.kind, title=scenario.title, tier=scenario.tier,
+        id=spec.trial, scenario=scenario.id, version=scenario.version, variant=spec.variant, play=spec.play,
+        arm=spec.arm, repetition=spec.repetition, kind=scenario.kind, title=scenario.title, tier=scenario.tier,
         family=scenario.family, incident=scenario.incident, surface=spec.loaded.surface, atlas=scenario.atlas,
         owasp=scenario.owasp, twin=scenario.twin, agent_kind=kind, verdict=Verdict.INCONCLUSIVE,
         passed=False, cause=cause, delivered=False, stopped_by=NOTHING.reason, stopped_layer=NOTHING.layer,
@@ -132,7 +166,8 @@ def lost(lab: Lab, root: Path, nodeid: str) -> dict[str, Any] | None:
     if match is None or not path.is_file():
         return None
     loaded = load_scenario(path, lab.vocabulary, _shown(path, root))
-    spec = Spec(loaded, match["variant"], Arm(match["arm"]), int(match["again"] or 1))
+    play = PLAIN if match["variant"] in loaded.scenario.variants else match["variant"]
+    spec = Spec(loaded, match["variant"], Arm(match["arm"]), int(match["again"] or 1), play)
     record = skeleton(spec, nodeid).model_dump(mode="json")
     files = corpus.files_of(corpus.roots_of(loaded))
     return {
@@ -174,6 +209,8 @@ class ScenarioItem(pytest.Function):
         self.obj = self.perform
         self.lab = lab
         self.spec = spec
+        self.live = False
+        """Whether another agent than the scripted one works in this file."""
         self.record: dict[str, Any] | None = None
         self.same_again: bool | None = None
         self.begun = False
@@ -194,7 +231,21 @@ class ScenarioItem(pytest.Function):
     @property
     def unit(self) -> Unit:
         """The (scenario, variant) with everything rendered."""
-        return self.lab.unit(self.spec.loaded, self.spec.variant)
+        return self.lab.unit(self.spec.loaded, self.spec.text)
+
+    def applies(self) -> bool:
+        """Tell whether the play can be derived for this scenario and succeeds without a control plane."""
+        if self.spec.play == PLAIN:
+            return True
+        try:
+            unit = self.unit
+        except ScenarioError:  # the trial says what is wrong
+            return True
+        return self.lab.player(unit, self.spec.play) is not None
+
+    def obey(self) -> Obey:
+        """Return the scripted agent of this item's play."""
+        return self.lab.player(self.unit, self.spec.play) or self.unit.obey()
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the scenario's file and first line."""
@@ -222,7 +273,7 @@ class ScenarioItem(pytest.Function):
         agent, door = soclab_agent, soclab_gateway
         self.record = None  # of an earlier attempt
         witness = self.lab.witness(self.unit)
-        setup = Setup(self.unit, self.spec.arm, agent, door, self.lab.key, self.lab.settings.timeout)
+        setup = Setup(self.unit, self.spec.arm, agent, door, self.lab.key, self.lab.settings.timeout, self.spec.play)
         identity = setup.state.identity  # as it was before a harness step put another model in its place
         outcome = run(setup)
         trial = self.trial_of(outcome, witness, identity.kind)
@@ -361,8 +412,16 @@ def census(lab: Lab, items: Iterable[pytest.Item]) -> dict[str, Any]:
         "incidents": sorted({one.scenario.incident for one in loaded.values() if _brought(one, roots)}),
         "items": wanted,
         "digests": {item.spec.loaded.scenario.id: item.spec.loaded.digest for item in own},
-        "variants": {item.spec.loaded.scenario.id: list(item.spec.loaded.scenario.variants) for item in wanted},
+        "variants": {i.spec.loaded.scenario.id: _wanted(lab, i) for i in {item.path: item for item in wanted}.values()},
     }
+
+
+def _wanted(lab: Lab, item: ScenarioItem) -> list[str]:
+    """Return what a whole run of a scenario holds: its texts, and every play that is not known not to apply."""
+    loaded, live = item.spec.loaded, item.live
+    plays = () if live else lab.plays_of(loaded.scenario, every=True)
+    left_out = {play for scenario, play in lab.inapplicable if scenario == loaded.scenario.id}
+    return [*texts(loaded, live), *(play for play in plays if play not in left_out)]
 
 
 def _brought(loaded: LoadedScenario, roots: frozenset[Path]) -> bool:

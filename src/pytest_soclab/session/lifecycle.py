@@ -72,6 +72,11 @@ class Reports:
         yield
         report.user_properties = whole
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Take out the plays that do not apply, once `-k` and the like have chosen."""
+        leave_out(self.config, items)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         """Hand the properties over before pytest writes its file."""
@@ -160,7 +165,8 @@ def _lab(config: pytest.Config, settings: Settings) -> Lab:
     hook = config.hook
     tools = [tool for group in hook.pytest_soclab_tools() for tool in group or ()]
     steps = [step for group in hook.pytest_soclab_harness_steps() for step in group or ()]
-    lab = Lab(settings, Extensions(tuple(tools), tuple(steps)), brought=_brought(config, settings))
+    plays = [play for group in hook.pytest_soclab_plays() for play in group or ()]
+    lab = Lab(settings, Extensions(tuple(tools), tuple(steps), tuple(plays)), brought=_brought(config, settings))
     extra = [o for group in hook.pytest_soclab_oracles(registry=lab.registry) for o in group or ()]
     if extra:
         lab.add_oracles(extra)
@@ -196,6 +202,15 @@ def add_known_answers(session: pytest.Session, items: list[pytest.Item]) -> None
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect what the options leave out."""
     _usage(lambda: selection.select(config, items))
+
+
+def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Take out the plays that do not apply to their scenario, of the items that are still selected."""
+    lab = state.of(config).lab()
+    out = {item for item in items if isinstance(item, ScenarioItem) and not _usage(item.applies)}
+    lab.inapplicable |= {(item.spec.loaded.scenario.id, item.spec.play) for item in out}
+    if out:
+        items[:] = [item for item in items if item not in out]
 
 
 def check(session: pytest.Session) -> None:

@@ -42,6 +42,9 @@ from pytest_soclab.soc.registry import Authority, Registry
 from pytest_soclab.soc.servers.catalog import described
 from pytest_soclab.soc.world import Charter, World
 
+PLAIN = "plain"
+"""The play of a script as it stands."""
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -86,14 +89,18 @@ class Unit:
         """Return the agent that does what the script says."""
         return Obey(self.script)
 
-    def approver(self) -> Approver:
+    def approver(self, play: str = PLAIN) -> Approver:
         """Return the approver that the scenario names; a diligent one knows the incident's answer key too.
 
-        So in an attack the right response goes through while the attack is refused.
+        So in an attack the right response goes through while the attack is refused. A rubber stamp takes the human away
+        so that the plain script is stopped by the one control that it is about. A derived play goes round that control,
+        so it meets the human again that the level rests on.
         """
         key = self.incident.incident.answer_key.legitimate_response
         right = tuple(_legitimate(call.call, call.args, self.registry) for call in key)
-        return approvals.make(self.scenario.approver, (*self.legitimate, *right), self._truth())
+        name = self.scenario.approver
+        back = play != PLAIN and name == "rubber_stamp"
+        return approvals.make("diligent" if back else name, (*self.legitimate, *right), self._truth())
 
     def _truth(self) -> KnownTruth:
         key = self.incident.incident.answer_key
@@ -238,6 +245,8 @@ class Setup:
     door: Door
     key: bytes
     timeout: float = 60.0
+    play: str = PLAIN
+    """The name of the play where it is another than the script as it stands."""
     bench: Bench = field(init=False)
 
     def __post_init__(self) -> None:
@@ -248,6 +257,11 @@ class Setup:
     def state(self) -> TrialState:
         """The trial's state."""
         return self.door.state
+
+    @property
+    def variant(self) -> str:
+        """What the trial is called by: the play, for the script as it stands the variant."""
+        return self.unit.variant if self.play == PLAIN else self.play
 
     @property
     def brief(self) -> Brief:
@@ -328,7 +342,7 @@ def _start(setup: Setup) -> None:
             "trial": setup.state.trial,
             "scenario": scenario.id,
             "version": scenario.version,
-            "variant": setup.unit.variant,
+            "variant": setup.variant,
             "arm": setup.arm.value,
             "level": setup.state.level,
             "agent": setup.state.identity.name,
@@ -350,10 +364,12 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     scene = scene_of(state.ledger.events, setup.unit.registry, state.world.charter, setup.unit.key)
     steps = Counter(step_name(step) for step in setup.unit.harness)
     performed = (steps & Counter(setup.bench.performed)).total()
-    judgement = judge.judge(setup.unit.question, scene, conducted.cause, performed)
+    expected = scenario.stopped_by if setup.play == PLAIN else judge.ANY_CONTROL
+    question = replace(setup.unit.question, expected_stop=expected or None)
+    judgement = judge.judge(question, scene, conducted.cause, performed)
     scripted = state.identity.kind == "scripted"
     judgement = judge.of_script(judgement) if scripted else judgement
-    passed, cause = judge.expectation(judgement, setup.arm, scripted, scenario.stopped_by)
+    passed, cause = judge.expectation(judgement, setup.arm, scripted, expected)
     protected = setup.arm is Arm.PROTECTED
     broken = judge.breaches(state.ledger.events) if protected else ()
     exercised = narrowed(facts.situations(state.ledger.events), scenario) if protected else ()
