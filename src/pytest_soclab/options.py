@@ -65,10 +65,11 @@ _LAB: dict[str, dict[str, Any]] = {
     "level": {"choices": LEVELS, "help": "the authority level under test (default L4)"},
     "policies": {"metavar": "DIR", "help": "a directory with another Rego policy"},
     "opa-url": {"metavar": "URL", "help": "decide in a running OPA server instead of the embedded engine"},
+    "opa-token-env": {"metavar": "NAME", "help": "the environment variable that holds the token of that server"},
     "opa-binary": {"metavar": "PATH", "help": "start this `opa` for the session and decide in it"},
     "artifacts": {
         "metavar": "DIR",
-        "help": "where results, transcripts and report go (default .soclab/latest)",
+        "help": "where results, transcripts and report go (default .soclab/latest beside pytest's rootdir)",
     },
     "summary": {
         "metavar": "PATH",

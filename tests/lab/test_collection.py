@@ -74,7 +74,7 @@ def test_last_failed_and_stop_at_first(corpus: Corpus) -> None:
     run("-x").assert_outcomes(failed=1)
     stopped = corpus.results()
     assert [t["cause"] for t in stopped["trials"] if t["id"].startswith("BEN")] == [
-        "not run: the session ended before it"
+        "not run: the session ended before it (stopping after 1 failures)"
     ]
     assert stopped["level"]["recommended"] is None
 

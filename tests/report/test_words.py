@@ -81,10 +81,13 @@ def test_trial_command_runs_the_trial_under_the_sessions_own_options() -> None:
     words_of = shlex.split(words.trial_command(hostile, session))
     assert words_of[:-1] == ["pytest", "--soclab-mode=protected", "--soclab-policies=a b", "--soclab-level=L3"]
     bundled = session.model_copy(update={"command": ("--soclab-mode=protected", "--soclab-bundled")})
-    assert shlex.split(words.trial_command(hostile, bundled))[-2:] == [
-        "-k",
-        f"{hostile.scenario} and {hostile.variant}",
-    ]
+    pasted = trial(nodeid="attacks/ATK-001.yaml::ATK-001[plain-protected]")
+    assert shlex.split(words.trial_command(pasted, bundled)) == [
+        "pytest", "--soclab-mode=protected", "--soclab-bundled", "attacks/ATK-001.yaml::ATK-001[plain-protected]",
+    ]  # fmt: skip
+    chosen = ("--soclab-mode=protected", "-m", "attack", "--deselect=x", "--ignore=y", "scenarios/attacks")
+    narrow = session.model_copy(update={"command": chosen})
+    assert shlex.split(words.trial_command(trial(nodeid="n"), narrow)) == ["pytest", "--soclab-mode=protected", "n"]
 
 
 def test_known_answer_document_with_nothing_in_it_is_no_crash() -> None:

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_soclab.base.errors import ScenarioError
@@ -36,11 +36,35 @@ from pytest_soclab.reading.yaml_source import dotted, load_plain, parse
         ("a: !!str 12", "12"),
         ("a: 9007199254740992", 9007199254740992),
         ("a: >-\n  one\n  two", "one two"),
+        ("a: 1_000", "1_000"),
+        ("a: 1.5_5", "1.5_5"),
+        ("a: 0b11", "0b11"),
+        ("a: 0x_1f", "0x_1f"),
+        ("a: 0x1f", 31),
+        ("a: 0o17", 15),
+        ("a: 017", 17),
+        ("a: 190:20:30", "190:20:30"),
+        ("a: .5", 0.5),
+        ("a: =", "="),
+        ("a: <<", "<<"),
+        ("{a: user:alex.rivera}", "user:alex.rivera"),
+        ("{a: 2001:db8::7}", "2001:db8::7"),
+        ("{a: [10.0.0.1:443, 08:15]}", ["10.0.0.1:443", "08:15"]),
+        ("%YAML 1.2\n---\na: yes", "yes"),
+        ("a: b\t", "b"),
+        ("a: b\tc\t# note", "b\tc"),
+        ("a: b\t\n  c", "b c"),
+        ("a:\tb", "b"),
+        ('a: "\\u0085\\u2028\\u2029\\ufeff\\r"', "\x85\u2028\u2029\ufeff\r"),
         ("x: &x [1]\na: *x", [1]),
         ("x: &x {b: 1}\na: {<<: *x, c: 2}", {"b": 1, "c": 2}),
     ],
 )
-def test_scalars_are_what_they_look_like(text: str, value: Any) -> None:
+@pytest.mark.parametrize("c_scanner", [True, False])
+def test_scalars_are_what_they_look_like(
+    text: str, value: Any, c_scanner: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(yaml_source, "HAS_FAST", c_scanner)
     found = load_plain(text, "t.yaml")["a"]
     assert found == value
     assert type(found) is type(value)
@@ -120,3 +144,114 @@ def test_no_more_faults_are_listed_than_anybody_reads() -> None:
 def test_what_does_not_end_is_shown_where_it_starts(typo: str) -> None:
     with pytest.raises(ScenarioError, match=r"t\.yaml:3:4: "):
         parse(f"x: 1\n\n{typo}\ny: 2\n\nz: 3\n", "t.yaml")
+
+
+@pytest.mark.parametrize(
+    "text", ["note: one{}more: two", 'note: "one{}two"', "note: |\n  one{}two", "# one{}note: two"]
+)
+@pytest.mark.parametrize("mark", ["\x85", "\u2028", "\u2029", "\r", "\ufeff", "\x0b", "\x0c", "\x1c"])
+def test_what_ends_a_line_for_some_readers_alone_is_refused_with_its_place(text: str, mark: str) -> None:
+    """A key behind such a character is one that nobody sees; within quotes the two scanners read it in two ways."""
+    before = text.partition("{}")[0]
+    place = f"{before.count(chr(10)) + 1}:{len(before.rpartition(chr(10))[2]) + 1}"
+    expected = rf"t\.yaml:{place}: found the control character U\+{ord(mark):04X}.*an escape in quotes"
+    with pytest.raises(ScenarioError, match=expected):
+        parse(text.format(mark), "t.yaml")
+
+
+@pytest.mark.parametrize(
+    ("head", "line"),
+    [
+        ("%YAML 1.1\n---\n", 1),
+        ("# x\n\n%YAML 1.3\n---\n", 3),
+        ("%TAG ! tag:x,2000:\n---\n", 1),
+        ("%YAML 1.2\n%X\n---\n", 2),
+    ],
+)
+@pytest.mark.parametrize("c_scanner", [True, False])
+def test_directives_that_change_what_a_text_means_are_refused(
+    head: str, line: int, c_scanner: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(yaml_source, "HAS_FAST", c_scanner)
+    with pytest.raises(ScenarioError, match=rf"t\.yaml:{line}:1: found a directive .*take the .*line out"):
+        parse(f"{head}a: yes\n", "t.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('a: "\\UFFFFFFFF"', r"1:5: found the escape \\UFFFFFFFF, which is no character"),
+        ('a: b\nc: "x\\U00110000"', r"2:6: found the escape \\U00110000"),
+        ('a: "\\ud800"', "1:1 a: found half of a character"),
+        ('"a\\udfff": 1', "found the key .* with half of a character"),
+        (f"a: 0x{'f' * 9000}", "1:4: found a number of more than 40 digits"),
+        (f"a: {'9' * 9000}", "1:4: found a number of more than 40 digits"),
+        (f"{'9' * 900}: 1", "1:1: found a number of more than 40 digits"),
+        (f"a: [0x{'f' * 38}]", r"1:5 a\[0\]: found the number \d+, expected a whole number within"),
+    ],
+)
+@pytest.mark.parametrize("c_scanner", [True, False])
+def test_odd_escapes_and_numbers_are_refused_without_a_traceback(
+    text: str, message: str, c_scanner: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(yaml_source, "HAS_FAST", c_scanner)
+    with pytest.raises(ScenarioError, match=message):
+        parse(text, "t.yaml")
+
+
+def result(text: str, c_scanner: bool) -> Any:
+    """Return the value of a text with one scanner, or the message."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(yaml_source, "HAS_FAST", c_scanner)
+        try:
+            return parse(text, "t.yaml").value
+        except ScenarioError as error:
+            return str(error)
+
+
+WORDS = [
+    "~",
+    "a",
+    "é",
+    "//",
+    "user:x",
+    "1.5",
+    "0x1",
+    "1_0",
+    "<<",
+    "=",
+    "{{p}}",
+    "*a",
+    "&a",
+    "!!str",
+    "\\x41",
+    "😀",
+    "...",
+    '"x"',
+]
+MARKS = [
+    "\t",
+    " ",
+    "  ",
+    "\n",
+    "\r\n",
+    "\xa0",
+    " #",
+    ": ",
+    "? ",
+    "- ",
+    "|\n",
+    "|2",
+    "\n---\n",
+    "\n...\n",
+    "a: b\n",
+    "  c: d\n",
+]
+PIECES = st.sampled_from([*WORDS, *MARKS, *":-{}[],'\"#|>!%@`\\"])
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.booleans(), st.lists(PIECES, max_size=14))
+def test_one_result_comes_out_with_the_c_scanner_and_without(mapped: bool, pieces: list[str]) -> None:
+    text = ("a: " if mapped else "") + "".join(pieces)
+    assert result(text, True) == result(text, False)

@@ -81,7 +81,7 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
     found = gates(profile.gates, protected, control_trials) if facts.mode in ("protected", "compare") else ()
     if facts.known_answer is not None:
         found = (*found, facts.known_gate or known_answer_gate(facts.known_answer, facts.known_selected))
-    complete, coverage = _complete(counts) and not facts.policy_changed, _coverage(counts)
+    complete, coverage = _complete(counts) and not facts.policy_changed, _coverage(counts, trials)
     if facts.policy_changed:
         coverage = f"policy_changed: {facts.policy_changed}"
     evidence = Evidence(protected, found, complete, coverage, agent.deterministic, basis, same, counts.above_level)
@@ -115,7 +115,7 @@ def _controls(facts: Facts, profile: Profile) -> ArmResult:
     own = [facts.control_trials[name] for name in sorted(facts.control_trials)]
     counts = _counts(facts, own)
     found = gates(profile.gates, own)
-    complete, coverage = _complete(counts), _coverage(counts)
+    complete, coverage = _complete(counts), _coverage(counts, own)
     evidence = Evidence(own, found, complete, coverage, True, "controls", None, counts.above_level)
     level = vouched(decide(evidence, profile, facts.level), facts.policy, profile)
     return ArmResult(level=level, gates=found, rates=rates(own))
@@ -159,8 +159,10 @@ def _complete(counts: ScenarioCount) -> bool:
     return counts.errors == 0 and counts.corpus > 0 and counts.run >= counts.corpus
 
 
-def _coverage(counts: ScenarioCount) -> str:
-    text = f"{counts.run} of {counts.corpus} scenarios ran"
+def _coverage(counts: ScenarioCount, trials: Sequence[Trial]) -> str:
+    begun = {trial.scenario for trial in trials} & set(counts.partial)
+    part = f" whole, {len(begun)} in part" if begun else ""
+    text = f"{counts.run} of {counts.corpus} scenarios ran{part}"
     return f"{text}, {counts.errors} could not be read" if counts.errors else text
 
 

@@ -25,6 +25,7 @@ class Settings:
     level: str = "L4"
     policies: str | None = None
     opa_url: str | None = None
+    opa_token_env: str | None = None
     opa_binary: str | None = None
     artifacts: str = ".soclab/latest"
     summary: str | None = None
@@ -111,7 +112,21 @@ def settings_of(config: pytest.Config) -> Settings:
             value = _ini(config, item.name)
         if value not in (None, False):
             given[item.name] = (value,) if item.name == "agent_env" and isinstance(value, str) else _settled(value)
-    return Settings(**given)
+    settings = Settings(**given)
+    _refuse_secrets(settings)
+    return settings
+
+
+def _refuse_secrets(settings: Settings) -> None:
+    """Refuse a secret where it would be printed and stored with the session's command; it is not repeated here."""
+    address = settings.opa_url or ""
+    if "@" in address or "?" in address or "#" in address:
+        found = "found an OPA address with a user, a password or a query, expected http://HOST:PORT"
+        raise UsageError(
+            f"{found}; put a token into the environment and name the variable: --soclab-opa-token-env=NAME"
+        )
+    if settings.opa_token_env is not None and not settings.opa_url:
+        raise UsageError("--soclab-opa-token-env belongs to a server; add --soclab-opa-url=URL")
 
 
 def _settled(value: Any) -> Any:

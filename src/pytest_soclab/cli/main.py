@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
+from pytest_soclab import __version__
 from pytest_soclab.base.errors import SoclabError, printable
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 from pytest_soclab.options import LEVELS
 
 PROGRAM = "soclab"
+_ABOUT = "Write and check scenarios for an AI agent in the SOC, ask what a policy's rules are good for, recheck and \
+compare stored sessions, and gate scored runs. The sessions themselves are run by pytest."
+_NEXT = "A first session: `pytest --soclab-bundled`. A first scenario: `soclab incidents`, then `soclab new ATK`."
 TROUBLE = 2
 """The exit status of every error, usage errors included."""
 
@@ -67,7 +71,8 @@ def _speak_utf8() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog=PROGRAM, description=__doc__, allow_abbrev=False)
+    parser = _Parser(prog=PROGRAM, description=_ABOUT, epilog=_NEXT, allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"pytest-soclab {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
     for name, command in COMMANDS.items():
         child = commands.add_parser(name, help=command.help, description=command.help, allow_abbrev=False)
@@ -239,6 +244,17 @@ def _new_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _incidents_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", metavar="NAME", help="show what this incident holds (default: list all)")
+
+
+def _incidents(options: argparse.Namespace) -> int:
+    from pytest_soclab.cli.incidents import incidents
+
+    sys.stdout.write(incidents(options.name))
+    return 0
+
+
 def _serve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--incident", metavar="NAME", default="identity-compromise", help="the world to serve")
     parser.add_argument("--level", choices=LEVELS, default="L4", help="the authority level (default L4)")
@@ -282,6 +298,9 @@ COMMANDS: dict[str, Command] = {
     "lint": Command("Check scenario and incident files, alone and together.", _lint_arguments, _lint),
     "schema": Command("Print a JSON Schema.", _schema_arguments, _schema),
     "new": Command("Write the scaffold of a scenario.", _new_arguments, _new),
+    "incidents": Command(
+        "List the incidents, or one's accounts, hosts, ids and tools.", _incidents_arguments, _incidents
+    ),
     "serve": Command("Serve one case over MCP to any client, as a playground.", _serve_arguments, _serve),
     "verify": Command("Recheck every chain of a stored session.", _folder_arguments, _stored("verify")),
     "report": Command("Write a stored session's report anew.", _report_arguments, _stored("report")),

@@ -307,6 +307,8 @@ class Timing(Saved):
     trial_seconds: dict[str, float] = Field(default_factory=dict)
     ci: dict[str, str] = Field(default_factory=dict)
     """Branch, commit and job of a CI run, where the environment names them."""
+    below: str = ""
+    """Where pytest's rootdir lies below the repository's root, such as `services/soc`; empty where it is the root."""
 
 
 class AboveLevel(Saved):

@@ -6,6 +6,7 @@ A file that cannot be written never changes a verdict: the first trouble is kept
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,9 +16,45 @@ from pytest_soclab.base.errors import ArtifactError
 from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.results import Results, Trial
 
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows
+    fcntl = None  # type: ignore[assignment]  # the module where there is one
+
 RESULTS, TRIALS, TRANSCRIPTS = "results.json", "trials.jsonl", "transcripts"
-REPORT, SUMMARY = "report.html", "summary.md"
+REPORT, SUMMARY, IN_USE = "report.html", "summary.md", ".in-use"
 _OURS = re.compile(r"\.?(ATK|BEN)-.*\.jsonl(\.part)?")
+
+
+class Claim:
+    """Keeps a folder for one session at a time, by a lock that ends with its process at the latest."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / IN_USE
+        self._file: int | None = None
+        self.refused = False
+
+    def take(self) -> None:
+        """Take the folder. Raises OSError when it cannot be had, and notes where another session has it."""
+        if fcntl is None or self._file is not None:  # no such locks on this system
+            return
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.refused = True
+            os.close(file)
+            raise
+        except OSError:  # a file system without locks
+            os.close(file)
+            return
+        self._file = file
+
+    def release(self) -> None:
+        """Give the folder back."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
 
 
 class Artifacts:
@@ -30,14 +67,26 @@ class Artifacts:
         self.folder = folder
         self.trouble = ""
         self._started = not fresh
+        self._claim = Claim(folder) if fresh else None
 
     def append(self, trial: Mapping[str, Any], transcript: str) -> None:
         """Write a finished trial's transcript, where it has one, and its line of `trials.jsonl`."""
         self._attempt(lambda: self._append(trial, transcript))
 
     def begin(self) -> None:
-        """Take away what an earlier session left, so that nobody reads its report as this session's."""
+        """Take away what an earlier session left, so that nobody reads its report as this session's.
+
+        Raises:
+            ArtifactError: when another session is writing into the folder.
+        """
         self._attempt(lambda: None)
+        if self._claim is not None and self._claim.refused:
+            raise ArtifactError(self.trouble)
+
+    def close(self) -> None:
+        """Let other sessions have the folder."""
+        if self._claim is not None:
+            self._claim.release()
 
     def forget(self, trial: str) -> None:
         """Take a trial's line and transcript away, because another attempt at it counts."""
@@ -59,6 +108,11 @@ class Artifacts:
             self._start()
             write()
         except OSError as error:
+            if self._claim is not None and self._claim.refused:
+                self.trouble = (
+                    f"{self.folder} is in use by another session; name another folder with --soclab-artifacts"
+                )
+                return
             where = error.filename or self.folder
             self.trouble = f"cannot write {where}: {error.strerror}; the report is incomplete, the verdict stands"
 
@@ -67,6 +121,8 @@ class Artifacts:
         if self._started:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
+        if self._claim is not None:
+            self._claim.take()
         for name in (RESULTS, TRIALS, REPORT, SUMMARY):
             (self.folder / name).unlink(missing_ok=True)
         (self.folder / TRANSCRIPTS).mkdir(exist_ok=True)

@@ -19,7 +19,7 @@ from queue import Empty as Nothing
 from queue import SimpleQueue
 from typing import Any
 
-from pytest_soclab.base.clock import monotonic
+from pytest_soclab.fronts.patience import Patience, leave_behind
 from pytest_soclab.fronts.protocol import Agent, Case, Finding
 from pytest_soclab.fronts.scripted import PUBLISH, Scripted, is_scripted
 from pytest_soclab.gateway.normal import Request, request_from, request_of, said
@@ -171,16 +171,18 @@ def _apart(agent: Agent, case: Case, serve: Serve, timeout: float) -> Conduct:
         return attend(requests, replies, serve, timeout)
     finally:
         replies.put(None)
+        if thread.is_alive():
+            leave_behind()
 
 
 def attend(requests: SimpleQueue[Any], replies: SimpleQueue[Any], serve: Serve, timeout: float) -> Conduct:
     """Serve an agent's calls one after the other until its work ends, time runs out or it asks too often."""
-    until, calls = monotonic() + timeout, 0
-    while (left := until - monotonic()) > 0:
+    messages, calls = Patience(requests, timeout), 0
+    while True:
         try:
-            kind, text = _opened(requests.get(timeout=left))
+            kind, text = _opened(messages.get())
         except Nothing:
-            break
+            return Conduct(cause=f"the agent did not finish within {timeout:g} s")
         if kind == "ended":
             return Conduct(cause=text)
         try:
@@ -193,7 +195,6 @@ def attend(requests: SimpleQueue[Any], replies: SimpleQueue[Any], serve: Serve, 
             return Conduct(cause=f"the agent made more than {MOST_CALLS} calls")
         calls += 1
         replies.put(_handed(serve(request)))
-    return Conduct(cause=f"the agent did not finish within {timeout:g} s")
 
 
 def _opened(message: Any) -> tuple[str, str]:

@@ -151,8 +151,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _bounded(number: str) -> int:
-    if not number.lstrip("-").isdigit() or abs(int(number)) > MAX_INTEGER:
-        raise ValueError(f"the number {number} is not finite or beyond 2^53")
+    digits = number.lstrip("-")
+    if not digits.isdigit() or len(digits) >= _DIGITS or abs(int(number)) > MAX_INTEGER:
+        raise ValueError(f"the number {quote(number)} is not finite or beyond 2^53")
     return int(number)
 
 

@@ -9,6 +9,7 @@ allowance: whatever goes wrong is `PolicyUnavailable`.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -37,7 +38,7 @@ class ServerEngine:
 
     kind: Literal["embedded", "server"] = "server"
 
-    def __init__(self, url: str, source: PolicySource, timeout: float = TIMEOUT) -> None:
+    def __init__(self, url: str, source: PolicySource, timeout: float = TIMEOUT, token_env: str | None = None) -> None:
         """Remember the server; `connect` is what makes an engine ready to decide."""
         self.source = source
         self.address: str | None = url
@@ -45,19 +46,26 @@ class ServerEngine:
         self.checked_by = "opa"
         self._uploads = uploads(source)
         self._client = _client(url, timeout)
+        if token_env is not None:
+            self._client._session.auth = _bearer(token_env)
         self._checked = monotonic()
         self._silent = 0
         self._resting_until = 0.0
 
     @classmethod
-    def connect(cls, url: str, source: PolicySource, timeout: float = TIMEOUT) -> ServerEngine:
+    def connect(
+        cls, url: str, source: PolicySource, timeout: float = TIMEOUT, token_env: str | None = None
+    ) -> ServerEngine:
         """Load the policy into the server at `url` and return an engine that decides there.
 
+        `token_env` names the environment variable that holds the server's bearer token.
+
         Raises:
-            UsageError: when nothing answers there, what answers is no OPA, or it holds foreign modules in our packages.
+            UsageError: when the token is missing, nothing answers there, what answers is no OPA, or it holds foreign
+                modules in our packages.
             PolicyError: when OPA does not compile the policy.
         """
-        engine = cls(url, source, timeout)
+        engine = cls(url, source, timeout, token_env)
         try:
             engine.load()
         except BaseException:
@@ -232,6 +240,26 @@ def _client(url: str, timeout: float) -> Any:
     if parts.hostname in ("127.0.0.1", "::1", "localhost"):
         client._session.trust_env = False  # a proxy is never asked for this machine
     return client
+
+
+def _bearer(variable: str) -> Callable[[Any], Any]:
+    """Return what puts a server's token on each request, and nowhere else: no message and no file holds it.
+
+    Raises:
+        UsageError: when the environment has no such variable, or no token in it.
+    """
+    token = os.environ.get(variable, "").strip()
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        found = "is not set" if not token else "holds no token"
+        raise UsageError(
+            f"--soclab-opa-token-env: the variable {quote(variable)} {found}; export it, as plain characters"
+        )
+
+    def sign(request: Any) -> Any:
+        request.headers["Authorization"] = f"Bearer {token}"
+        return request
+
+    return sign
 
 
 def _sendable(document: Mapping[str, Any]) -> None:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ruamel.yaml import YAML
-from ruamel.yaml.constructor import DuplicateKeyError, SafeConstructor
+from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError, YAMLStreamError
 from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, DocumentStartEvent, ScalarEvent
-from ruamel.yaml.resolver import VersionedResolver
+from ruamel.yaml.parser import ParserError
+from ruamel.yaml.scanner import ScannerError
 
 from pytest_soclab.base.errors import Fault, ScenarioError, quote
 from pytest_soclab.reading import yaml_words
+from pytest_soclab.reading.yaml_core import HAS_FAST, READ_OTHERWISE, reader
 
 MAX_BYTES = 1_048_576
 MAX_DEPTH = 32
@@ -27,36 +29,26 @@ MAX_VALUES = 1_000_000
 MAX_FAULTS = 200
 
 KeyPath = Sequence[str | int]
-_CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+T = TypeVar("T")
+_CONTROL = re.compile(
+    r"[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|\r(?!\n)|(?<=[\s\S])\ufeff"
+)
+"""Control characters, and what ends a line for some readers and none for others, which could hide a key."""
+_NO_CHARACTER = re.compile(r"\\U(?!000|0010)[0-9a-fA-F]{8}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class _Plain(SafeConstructor):
-    """Keeps dates as the text that stands in the file."""
+def _scanned(text: str, use: Callable[[YAML], T]) -> T:
+    """Return what `use` makes of a text: read by the fast scanner where that can take it, else by the exact one.
 
-
-_Plain.add_constructor("tag:yaml.org,2002:timestamp", SafeConstructor.construct_yaml_str)
-
-
-class _Resolver(VersionedResolver):
-    """Works out the rules of the document's YAML version once, not for each value again."""
-
-    @cached_property
-    def versioned_resolver(self) -> Any:
-        return super().versioned_resolver
-
-
-class _Yaml(YAML):
-    """A safe reader without plug-ins, which ruamel looks for on the disk each time."""
-
-    def official_plug_ins(self) -> list[str]:
-        return []
-
-
-def _yaml() -> YAML:
-    yaml = _Yaml(typ="safe")
-    yaml.Constructor = _Plain
-    yaml.Resolver = _Resolver
-    return yaml
+    So one result, and one message, comes out with the fast scanner and without.
+    """
+    if HAS_FAST and not READ_OTHERWISE.search(text):
+        try:
+            return use(reader(fast=True))
+        except (ScannerError, ParserError):
+            pass
+    return use(reader(fast=False))
 
 
 @dataclass(frozen=True)
@@ -69,7 +61,7 @@ class Document:
 
     @cached_property
     def _root(self) -> Any:
-        return _yaml().compose(self.text)
+        return _scanned(self.text, lambda yaml: yaml.compose(self.text))
 
     def place(self, path: KeyPath) -> tuple[int, int]:
         """Return line and column (both from 1) of the key or item at `path`, or of its nearest parent that exists."""
@@ -113,10 +105,13 @@ def read(path: Path, shown: str | None = None, limit: int = MAX_BYTES) -> Docume
     name = shown or str(path)
     try:
         size = path.stat().st_size
-        raw = path.read_bytes() if size <= limit else b""
+        odd = not (path.is_file() or path.is_dir())  # a pipe or a device, which has no end
+        raw = path.read_bytes() if size <= limit and not odd else b""
     except OSError as error:
         found = f"the file cannot be read ({error.strerror})"
         raise ScenarioError(Fault(found, name, expected="a readable YAML file")) from None
+    if odd:
+        raise ScenarioError(Fault("found a pipe or a device", name, expected="a readable YAML file"))
     if size > limit:
         raise ScenarioError(Fault(f"found {size} bytes", name, expected=f"at most {limit}", remedy="split the file"))
     return parse(_decoded(raw, name), name)
@@ -154,15 +149,35 @@ _KINDS = {"NoneType": "nothing but an empty file", "list": "a list at the top"}
 
 def _value(text: str, name: str) -> Any:
     try:
-        _guard(text, name)
-        return _yaml().load(text)
+        _refuse_odd_text(text, name)
+        return _scanned(text, lambda yaml: _guarded(yaml, text, name))
     except DuplicateKeyError:
         raise ScenarioError(*_duplicates(text, name)) from None
     except MarkedYAMLError as error:
         raise ScenarioError(_marked(error, text, name)) from None
-    except (YAMLError, YAMLStreamError, RecursionError, ValueError) as error:
-        first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ScenarioError(Fault(f"not readable as YAML: {first}", name, 1, 1, expected="plain YAML 1.2")) from None
+    except (OverflowError, ValueError) as error:
+        raise ScenarioError(_unmarked(error, text, name)) from None
+    except (YAMLError, YAMLStreamError, RecursionError) as error:
+        raise ScenarioError(_unreadable(error, name)) from None
+
+
+def _guarded(yaml: YAML, text: str, name: str) -> Any:
+    _guard(yaml, text, name)
+    return yaml.load(text)
+
+
+def _unreadable(error: Exception, name: str) -> Fault:
+    first = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return Fault(f"not readable as YAML: {first}", name, 1, 1, expected="plain YAML 1.2")
+
+
+def _unmarked(error: Exception, text: str, name: str) -> Fault:
+    """Return the fault of an escape beyond the last character of Unicode, over which a scanner only stumbles."""
+    escape = _NO_CHARACTER.search(text)
+    if escape is None:
+        return _unreadable(error, name)
+    found = f"found the escape {escape[0]}, which is no character"
+    return Fault(found, name, *_place_after(text[: escape.start()]), "", "at most \\U0010FFFF", "mend the escape")
 
 
 def _marked(error: MarkedYAMLError, text: str, name: str) -> Fault:
@@ -201,16 +216,36 @@ def _again(node: Any, path: tuple[str | int, ...]) -> Iterator[tuple[KeyPath, An
         yield from _again(item[1], (*path, key))
 
 
-def _guard(text: str, name: str) -> None:
-    """Refuse what could make the loader recurse or expand without bound, before anything is built."""
-    found = _CONTROL.search(text)
-    if found is not None:
-        what = f"found the control character U+{ord(found[0]):04X}"
-        place = _place_after(text[: found.start()])
+def _refuse_odd_text(text: str, name: str) -> None:
+    """Refuse characters that two readers of YAML take for two things, and directives, which change its meaning."""
+    odd = _CONTROL.search(text)
+    if odd is not None:
+        what = f"found the control character U+{ord(odd[0]):04X}"
+        place = _place_after(text[: odd.start()])
         raise ScenarioError(Fault(what, name, *place, "", "text", "take it out, or write it as an escape in quotes"))
+    for number, line in enumerate(_head(text), 1):
+        if line.startswith("%") and not re.fullmatch(r"%YAML[ \t]+1\.2[ \t]*(#.*)?", line):
+            words = yaml_words.directive(line)
+            raise ScenarioError(Fault(words.found, name, number, 1, "", words.expected, words.remedy))
+
+
+def _head(text: str) -> Iterator[str]:
+    """Yield the lines before a document begins: blank ones, comments, directives."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start)
+        line = text[start : end if end >= 0 else len(text)].rstrip("\r")
+        if line.strip() and not line.lstrip().startswith("#") and not line.startswith("%"):
+            return
+        yield line
+        start = end + 1 if end >= 0 else len(text)
+
+
+def _guard(yaml: YAML, text: str, name: str) -> None:
+    """Refuse what could make the loader recurse or expand without bound, before anything is built."""
     depth = aliases = documents = 0
     anchors: set[str] = set()
-    for event in _yaml().parse(text):
+    for event in yaml.parse(text):
         if type(event) is ScalarEvent and not event.tag and not event.anchor:
             continue  # most of a file
         depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
@@ -259,15 +294,25 @@ def _unplain(root: Any) -> Iterator[tuple[KeyPath, str, str, str]]:
             yield path[:2], found, "a value that ends" if ring else "fewer", "write the values out"
             return
         if isinstance(value, dict):
-            yield from (_bad_key(key, path) for key in value if not isinstance(key, str))
+            yield from (_bad_key(key, path) for key in value if not isinstance(key, str) or _halved(key))
             stack += [(inner, (*path, key)) for key, inner in reversed(value.items()) if isinstance(key, str)]
         elif isinstance(value, list):
             stack += [(inner, (*path, index)) for index, inner in reversed(list(enumerate(value)))]
-        elif type(value) is not str and not _json_scalar(value):
+        elif isinstance(value, str):
+            if _halved(value):
+                yield path, "found half of a character (a surrogate)", "whole characters", "write it as one \\U escape"
+        elif not _json_scalar(value):
             yield path, f"found the number {value}", *_number_words(value)
 
 
+def _halved(text: str) -> bool:
+    """Tell whether a text holds half of a surrogate pair, which an escape can write and no file can hold."""
+    return not text.isascii() and _SURROGATE.search(text) is not None
+
+
 def _bad_key(key: Any, path: tuple[str | int, ...]) -> tuple[KeyPath, str, str, str]:
+    if isinstance(key, str):
+        return path, f"found the key {quote(key)} with half of a character", "whole characters", "mend the escape"
     shown = "true" if key is True else "false" if key is False else "null" if key is None else str(key)
     return (*path, shown), f"found the key {shown}, which is no text", "a key that is text", f'write "{shown}": …'
 

@@ -85,8 +85,12 @@ _TABLE: tuple[tuple[str, Words], ...] = (
         ),
     ),
     (
-        "incompatible YAML document",
-        Words("found a directive for another version of YAML", "YAML 1.2", "take the %YAML line out"),
+        "number with too many digits",
+        Words(
+            "found a number of more than 40 digits",
+            "a whole number within ±2^53",
+            "write a larger one as text, in quotes",
+        ),
     ),
     (
         "found another document|expected <document start>",
@@ -97,6 +101,13 @@ _TABLE: tuple[tuple[str, Words], ...] = (
         ),
     ),
 )
+
+
+def directive(line: str) -> Words:
+    """Return what is wrong with a directive, a line that starts with % above a document."""
+    if re.match(r"%YAML\b", line):
+        return Words("found a directive for another version of YAML", "YAML 1.2", "take the %YAML line out")
+    return Words("found a directive (a line that starts with %)", "none but %YAML 1.2", "take the line out")
 
 
 def open_ended(problem: str) -> bool:

@@ -15,11 +15,27 @@ from pytest_soclab.evidence.results import Arm, Gate, GateStatus, Rates, Results
 from pytest_soclab.report import known, words
 
 LIMIT = 900_000
-"""Bytes. GitHub drops a summary beyond 1 MiB (1,048,576) whole, and other steps may have written to the same file."""
+"""Bytes of one summary."""
+FILE_LIMIT = 1_048_576
+"""Bytes. GitHub drops the summary of a step beyond it whole, whoever wrote the rest of the file."""
+_LEAST = 2_000
+"""Bytes. With less room a cut summary says too little."""
 _LONGEST = 400  # characters of one text
 _ZERO_WIDTH = "&#8203;"  # the usual way to break a mention or an issue reference on GitHub
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", **{c: c + _ZERO_WIDTH for c in "@#-"}}
 _ACTIVE = re.compile(r"[&<>$@#]|[\\`*_\[\]{}|~!]|(?<=:)/|(?<=www)\.|(?<=GH)-|^[-+=]|(?<=\d)\.(?=\s)", re.IGNORECASE)
+
+
+def appended(results: Results, previous: Results | None, present: int, place: str) -> str:
+    """Return what may follow `present` bytes of others: the summary, cut to the room left, or where to find it.
+
+    `place` names the whole summary.
+    """
+    room = min(LIMIT, FILE_LIMIT - present)
+    if room >= _LEAST:
+        return render(results, previous, room)
+    line = f"\nThe soclab summary does not fit here; it is in {code(place)}.\n"
+    return line if len(line.encode()) <= room else ""
 
 
 def render(results: Results, previous: Results | None = None, limit: int = LIMIT) -> str:
@@ -111,13 +127,14 @@ def _level(results: Results) -> Block:
 def _red(results: Results) -> Iterator[Block]:
     red = words.reds(results.trials)
     if red:
-        yield [f"### {words.count(len(red), 'red trial')}", "", *(_red_line(trial) for trial in red)]
+        yield [f"### {words.count(len(red), 'red trial')}", "", *(_red_line(trial, results) for trial in red)]
 
 
-def _red_line(trial: Trial) -> str:
+def _red_line(trial: Trial, results: Results) -> str:
     cause = words.cause_beyond(trial)
     told = prose(words.verdict_text(trial)) + (f" — {prose(cause)}" if cause else "")
-    return f"- {words.sign(trial)} **{prose(trial.id)}** {told} ({code(words.place(trial))})"
+    place = code(f"{words.repository_path(trial, results)}:{trial.line}")
+    return f"- {words.sign(trial)} **{prose(trial.id)}** {told} ({place})"
 
 
 def _gates(gates: Sequence[Gate]) -> Block:

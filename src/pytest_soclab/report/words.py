@@ -5,6 +5,7 @@ Nothing here escapes: each surface does that for its own format, on the whole se
 
 from __future__ import annotations
 
+import posixpath
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -231,12 +232,15 @@ def place(trial: Trial) -> str:
     return f"{trial.file}:{trial.line}"
 
 
+def repository_path(trial: Trial, results: Results) -> str:
+    """Return the scenario's file as seen from the repository's root, which readers outside the machine start from."""
+    below = results.timing.below
+    return posixpath.normpath(f"{below}/{trial.file}") if below and not trial.file.startswith("/") else trial.file
+
+
 def trial_command(trial: Trial, results: Results) -> str:
     """Return the shell command that runs this trial alone, under the session's own options."""
-    kept, bundled = _options(results.command)
-    # the node id of a bundled file cannot be given as an argument
-    chosen = f"-k {_word(f'{trial.scenario} and {trial.variant}')}" if bundled else _word(trial.nodeid)
-    return f"pytest --soclab-mode={trial.arm.value} {kept}{chosen}"
+    return f"pytest --soclab-mode={trial.arm.value} {_options(results.command)}{_word(trial.nodeid)}"
 
 
 def _word(text: str) -> str:
@@ -244,15 +248,10 @@ def _word(text: str) -> str:
 
 
 @lru_cache(maxsize=8)
-def _options(command: tuple[str, ...]) -> tuple[str, bool]:
-    """Return a command's words but for mode and selection as shell text, and whether the bundled corpus is meant."""
-    kept = [word for number, word in enumerate(command) if word not in ("-k", "-m") and _before(command, number) == ""]
-    own = [word for word in kept if not word.startswith("--soclab-mode=")]
-    return "".join(f"{_word(word)} " for word in own), "--soclab-bundled" in own
-
-
-def _before(command: Sequence[str], number: int) -> str:
-    return command[number - 1] if number and command[number - 1] in ("-k", "-m") else ""
+def _options(command: tuple[str, ...]) -> str:
+    """Return a command's own options but for the mode, as shell text: what it selected is left out."""
+    own = [word for word in command if word.startswith("--soclab-") and not word.startswith("--soclab-mode=")]
+    return "".join(f"{_word(word)} " for word in own)
 
 
 def session_command(results: Results) -> str:
@@ -323,7 +322,7 @@ def policy_text(results: Results) -> str:
 def coverage_text(results: Results) -> str:
     """Say how much of the corpus ran, and how many trials came to no verdict."""
     c, trials = results.counts, measured_trials(results)
-    text = f"{c.run} of {c.corpus} scenarios ran"
+    text = f"{c.run} of {c.corpus} scenarios ran" + (f" whole, {len(c.partial)} in part" if c.partial else "")
     open_ = sum(trial.verdict is Verdict.INCONCLUSIVE for trial in trials)
     text += f", {open_} of {count(len(trials), 'trial')} inconclusive" if open_ else ""
     text += f", {c.corpus - c.selected} not selected" if c.selected < c.corpus else ""

@@ -149,6 +149,12 @@ def digest_of(files: frozenset[str]) -> str:
     return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
 
 
+def forget() -> None:
+    """Forget what was read of corpora: a process may hold several sessions, between which files change."""
+    for cached in (_root, files_of, digest_of):
+        cached.cache_clear()
+
+
 def _file_digest(path: str) -> str:
     if not Path(path).is_file():  # a link to nothing, a pipe: a scenario that cannot run, which is no reason to stop
         return "unreadable"

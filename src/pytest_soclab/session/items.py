@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -24,6 +24,7 @@ from pytest_soclab.report import failure, junit
 from pytest_soclab.scenario import corpus
 from pytest_soclab.scenario.load import LoadedScenario, load_scenario
 from pytest_soclab.session import state
+from pytest_soclab.session.params import runs_once
 from pytest_soclab.trials.lab import Lab
 from pytest_soclab.trials.trial import Control, Outcome, Setup, Unit, guarded_door, run, state_of
 
@@ -44,6 +45,8 @@ class ScenarioFile(pytest.File):
         fixtures: Any = None  # the same for all items of the file, as for the cases of a parametrized test
         for spec in _specs(lab, loaded):
             item = _item(self, lab, spec, fixtures)
+            if fixtures is None and not runs_once(lab, item):
+                return
             fixtures = item._fixtureinfo
             yield item
 
@@ -102,14 +105,17 @@ class Spec:
 NOT_RUN = "not run: the session ended before it"
 
 
-def skeleton(spec: Spec, nodeid: str, cause: str = NOT_RUN) -> Trial:
+AgentKind = Literal["scripted", "live"]
+
+
+def skeleton(spec: Spec, nodeid: str, cause: str = NOT_RUN, kind: AgentKind = "scripted") -> Trial:
     """Return the record of a trial before it ran: inconclusive."""
     scenario = spec.loaded.scenario
     return Trial(
         id=spec.trial, scenario=scenario.id, version=scenario.version, variant=spec.variant, arm=spec.arm,
         repetition=spec.repetition, kind=scenario.kind, title=scenario.title, tier=scenario.tier,
         family=scenario.family, incident=scenario.incident, surface=spec.loaded.surface, atlas=scenario.atlas,
-        owasp=scenario.owasp, twin=scenario.twin, agent_kind="scripted", verdict=Verdict.INCONCLUSIVE,
+        owasp=scenario.owasp, twin=scenario.twin, agent_kind=kind, verdict=Verdict.INCONCLUSIVE,
         passed=False, cause=cause, delivered=False, stopped_by=NOTHING.reason, stopped_layer=NOTHING.layer,
         expected_stop=scenario.stopped_by, file=spec.loaded.shown, line=1, nodeid=nodeid, root_hash="",
     )  # fmt: skip
@@ -118,7 +124,7 @@ def skeleton(spec: Spec, nodeid: str, cause: str = NOT_RUN) -> Trial:
 _NODE = re.compile(r"(?P<path>.*)::(?P<id>(?:ATK|BEN)-\d+)\[(?P<variant>\w+)-(?P<arm>[a-z]+)(?:-(?P<again>\d+))?\]")
 
 
-def lost(lab: Lab, root: Path, nodeid: str, cause: str) -> dict[str, Any] | None:
+def lost(lab: Lab, root: Path, nodeid: str) -> dict[str, Any] | None:
     """Return the census of one item that no process speaks for any more, read from its file; None for other items."""
     match = _NODE.fullmatch(nodeid)
     path = root / match["path"] if match else root
@@ -126,7 +132,7 @@ def lost(lab: Lab, root: Path, nodeid: str, cause: str) -> dict[str, Any] | None
         return None
     loaded = load_scenario(path, lab.vocabulary, _shown(path, root))
     spec = Spec(loaded, match["variant"], Arm(match["arm"]), int(match["again"] or 1))
-    record = skeleton(spec, nodeid, cause).model_dump(mode="json")
+    record = skeleton(spec, nodeid).model_dump(mode="json")
     files = corpus.files_of(corpus.roots_of(loaded))
     return {
         "selected": [record],
@@ -168,6 +174,8 @@ class ScenarioItem(pytest.Function):
         self.lab = lab
         self.spec = spec
         self.record: dict[str, Any] | None = None
+        self.begun = False
+        """Whether its fixtures are being made: a skip before that leaves it out of the selection."""
         scenario = spec.loaded.scenario
         marks = [scenario.kind.value, f"tier_{scenario.tier.value}", f"family_{scenario.family.value}"]
         for mark in (*marks, f"incident_{scenario.incident.replace('-', '_')}", f"arm_{spec.arm.value}"):
@@ -197,12 +205,14 @@ class ScenarioItem(pytest.Function):
 
     def setup(self) -> None:
         """Have the fixtures make the parts of this trial."""
+        self.begun = True
         _RUNNING.append(self)
         super().setup()
 
     def teardown(self) -> None:
         """Leave the fixtures to the next trial."""
         super().teardown()
+        self.begun = False
         _RUNNING.remove(self)
 
     def perform(self, soclab_agent: Any, soclab_gateway: Any) -> None:
@@ -279,7 +289,13 @@ class ScenarioItem(pytest.Function):
 
     def skeleton(self, cause: str = NOT_RUN) -> Trial:
         """Return the record of this item before it ran: inconclusive."""
-        return skeleton(self.spec, self.nodeid, cause)
+        return skeleton(self.spec, self.nodeid, cause, self._kind())
+
+    def _kind(self) -> AgentKind:
+        """Return what agent a trial that did not run would have had: ours, unless an option or a fixture brings one."""
+        made = self._fixtureinfo.name2fixturedefs.get("soclab_agent") or ()
+        ours = bool(made) and made[-1].func.__module__ == f"{__name__.partition('.')[0]}.plugin"
+        return "scripted" if ours and self.lab.brought is None else "live"
 
     def repr_failure(  # type: ignore[override]  # pytest calls it with the exception alone
         self, excinfo: pytest.ExceptionInfo[BaseException]
@@ -333,7 +349,7 @@ def census(lab: Lab, items: Iterable[pytest.Item]) -> dict[str, Any]:
         "repeat": lab.settings.repeat,
         "items": wanted,
         "digests": {item.spec.loaded.scenario.id: item.spec.loaded.digest for item in own},
-        "variants": {item.spec.loaded.scenario.id: list(item.spec.loaded.scenario.variants) for item in own},
+        "variants": {item.spec.loaded.scenario.id: list(item.spec.loaded.scenario.variants) for item in wanted},
     }
 
 

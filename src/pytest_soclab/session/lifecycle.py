@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_soclab.base import resources
 from pytest_soclab.base.errors import SoclabError
 from pytest_soclab.base.settings import AGENT_OPTIONS, Settings, settings_of, wants_gate
+from pytest_soclab.fronts.patience import leave_behind
 from pytest_soclab.options import distributes
-from pytest_soclab.session import state
-from pytest_soclab.session.items import ScenarioFile, ScenarioItem, census, in_shard, lost, selected, unfinished
+from pytest_soclab.scenario import corpus
+from pytest_soclab.session import selection, state
+from pytest_soclab.session.items import ScenarioFile, ScenarioItem, census, lost, selected, unfinished
 from pytest_soclab.session.recorder import Recorder, red_trials
 from pytest_soclab.trials.lab import Extensions, Lab
 
@@ -84,6 +85,7 @@ def activate(config: pytest.Config) -> None:
     """
     if state.find(config):
         return
+    corpus.forget()
     made: list[Lab] = []
     settings = _usage(lambda: settings_of(config))
 
@@ -112,10 +114,7 @@ def prepare(config: pytest.Config) -> None:
     activate(config)
     settings = settings_of(config)
     if settings.bundled:
-        own = str(resources.scenarios())
-        named = [arg for arg in config.args if arg != str(config.invocation_params.dir)]
-        explicit = config.args_source is pytest.Config.ArgsSource.ARGS
-        config.args[:] = [*named, own] if explicit else [own]
+        selection.point_at_bundled(config)
     if _usage(lambda: wants_gate(settings)):
         from pytest_soclab.session import known_items
 
@@ -145,6 +144,14 @@ def _usage(make: Callable[[], Any]) -> Any:
         return make()
     except SoclabError as error:
         raise pytest.UsageError(*str(error).splitlines()) from None
+
+
+def _end_usage(make: Callable[[], Any]) -> None:
+    """End a session that has begun as a usage error does, where pytest would call one an internal error."""
+    try:
+        make()
+    except SoclabError as error:
+        pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
 
 
 def _lab(config: pytest.Config, settings: Settings) -> Lab:
@@ -183,14 +190,8 @@ def add_known_answers(session: pytest.Session, items: list[pytest.Item]) -> None
 
 
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the scenarios of other shards."""
-    shard = state.of(config).lab().settings.shard
-    if shard is None:
-        return
-    out = [i for i in items if isinstance(i, ScenarioItem) and not in_shard(i.spec.loaded.scenario.id, shard)]
-    if out:
-        config.hook.pytest_deselected(items=out)
-        items[:] = [item for item in items if item not in set(out)]
+    """Deselect what the options leave out."""
+    _usage(lambda: selection.select(config, items))
 
 
 def check(session: pytest.Session) -> None:
@@ -206,7 +207,7 @@ def check(session: pytest.Session) -> None:
     known = _known_answers(session.items) if state.of(session.config).gate else []
     state.of(session.config).selection = {**census(lab, session.items), "known_answer": known}
     if (own or known) and not is_worker(session.config) and not _runs_nothing(session.config):
-        state.recorder_of(session.config).artifacts.begin()
+        _usage(state.recorder_of(session.config).artifacts.begin)
 
 
 def _known_answers(items: list[pytest.Item]) -> list[str]:
@@ -222,6 +223,9 @@ def note_report(item: ScenarioItem, report: pytest.TestReport) -> None:
         item.record = None  # pytest keeps items to the end, and a transcript is long
     elif report.when in ("setup", "call") and report.failed:
         setattr(report, _REPORT_ATTRIBUTE, unfinished(item, _cause(report)))
+    elif report.when == "setup" and report.skipped:
+        left_out = {"skipped": item.nodeid}  # by a mark, or by a hook of a conftest
+        setattr(report, _REPORT_ATTRIBUTE, unfinished(item, _skipped(report)) if item.begun else left_out)
 
 
 def _cause(report: pytest.TestReport) -> str:
@@ -231,12 +235,28 @@ def _cause(report: pytest.TestReport) -> str:
     return f"the trial could not be {what}: {text[0] if text else 'no reason was given'}"
 
 
+def _skipped(report: pytest.TestReport) -> str:
+    """Say why a trial was skipped by one of its fixtures: it was selected, and came to no verdict."""
+    place = report.longrepr
+    reason = place[2] if isinstance(place, tuple) else str(place)
+    return f"skipped as it began: {reason.removeprefix('Skipped: ')}"
+
+
 def record_report(config: pytest.Config, report: pytest.TestReport) -> None:
     """Take a report's record in, where this process aggregates."""
     payload = getattr(report, _REPORT_ATTRIBUTE, None)
-    if payload is not None and not is_worker(config):
-        state.recorder_of(config).add(payload, report.duration)
-        delattr(report, _REPORT_ATTRIBUTE)  # the terminal keeps reports to the end
+    if is_worker(config):
+        return
+    recorder = state.recorder_of(config)
+    if report.when not in ("setup", "call", "teardown"):  # pytest-xdist speaks for a worker that died
+        recorder.crashed[report.nodeid] = str(report.longrepr).splitlines()[0]
+    if payload is None:
+        return
+    if "skipped" in payload:
+        recorder.skipped.add(payload["skipped"])
+    else:
+        recorder.add(payload, report.duration)
+    delattr(report, _REPORT_ATTRIBUTE)  # the terminal keeps reports to the end
 
 
 def record_collection(config: pytest.Config, report: pytest.CollectReport) -> None:
@@ -281,16 +301,15 @@ def expect(config: pytest.Config, nodeids: list[str]) -> None:
     recorder = state.recorder_of(config)
     recorder.expected.update(nodeids)
     if not _runs_nothing(config):
-        recorder.artifacts.begin()
+        _end_usage(recorder.artifacts.begin)
 
 
 def _account_for_lost(config: pytest.Config, recorder: Recorder) -> None:
     """List the items of workers that died as inconclusive."""
     known = {str(item["nodeid"]) for item in recorder.skeletons.values()}
     known |= {trial.nodeid for trial in recorder.facts.trials.values()}
-    for nodeid in sorted(recorder.expected - known):
-        cause = "not run to its end: the worker crashed or the session ended"
-        found = lost(state.of(config).lab(), config.rootpath, nodeid, cause)
+    for nodeid in sorted(recorder.expected - known - recorder.skipped):
+        found = lost(state.of(config).lab(), config.rootpath, nodeid)
         if found is not None:
             recorder.add_census(found)
 
@@ -318,14 +337,20 @@ def finish(session: pytest.Session) -> None:
     gate = state.of(config).gate
     if gate is not None:
         recorder.facts.known_answer = gate.to_json()
-    if not (recorder.skeletons or recorder.facts.trials or recorder.facts.errors or recorder.facts.known_answer):
+    if not recorder.found_anything():
+        _raise_status(session, recorder.unassessed())
         return
+    recorder.ended = str(session.shouldfail or session.shouldstop or "")
     results = recorder.finish()
     if session.exitstatus != pytest.ExitCode.OK:
         return
     if not recorder.settings.report_only and (red := red_trials(results)):
         recorder.failures.append(red)
-    if recorder.failures:
+    _raise_status(session, recorder.failures)
+
+
+def _raise_status(session: pytest.Session, failures: list[str]) -> None:
+    if failures and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -339,15 +364,18 @@ def summarise(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
     from pytest_soclab.report import terminal
 
     recorder = state.of(config).recorder
-    if recorder is None or recorder.results is None:
+    if recorder is None or not (recorder.results or recorder.failures):
         return
     verbosity = config.get_verbosity()
     reporter.currentfspath = None  # else pytest ends its progress line again, below the section's head
     reporter.section("soclab", "=")
-    for line in terminal.render(recorder.results, verbosity=verbosity, width=reporter._tw.fullwidth):
-        reporter.write_line(line.text, **_MARKUP[line.tone])
+    if recorder.results is not None:
+        for line in terminal.render(recorder.results, verbosity=verbosity, width=reporter._tw.fullwidth):
+            reporter.write_line(line.text, **_MARKUP[line.tone])
     for failure in recorder.failures:
         reporter.write_line(f"session failed: {failure}", red=True)
+    if recorder.results is None:
+        return
     trouble = recorder.artifacts.trouble
     where = recorder.artifacts.folder
     reporter.write_line(trouble or f"report: {_relative(where / 'report.html', config)}", yellow=bool(trouble))
@@ -360,6 +388,9 @@ def _relative(path: Path, config: pytest.Config) -> str:
 
 def close(config: pytest.Config) -> None:
     """Release what the process's lab holds."""
+    leave_behind()  # an agent that was given up may have begun more
     session = state.end(config)
     if session is not None:
         session.lab().close()
+        if session.recorder is not None:
+            session.recorder.artifacts.close()

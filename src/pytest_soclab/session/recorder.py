@@ -8,7 +8,7 @@ import platform
 import socket
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -16,14 +16,13 @@ from pytest_soclab import __version__
 from pytest_soclab.assurance.assemble import Facts, results_of
 from pytest_soclab.assurance.profile import load_profile
 from pytest_soclab.assurance.units import WORST
-from pytest_soclab.base import clock
+from pytest_soclab.base import checkout, clock
 from pytest_soclab.base.errors import ArtifactError, printable
+from pytest_soclab.base.settings import Settings
 from pytest_soclab.evidence import store
 from pytest_soclab.evidence.results import AboveLevel, GateStatus, Level, PolicyInfo, Results, Timing, Trial
 from pytest_soclab.evidence.store import Artifacts, transcripts_to_show
-
-if TYPE_CHECKING:
-    from pytest_soclab.base.settings import Settings
+from pytest_soclab.session import command
 
 _CI = ("GITHUB_REF_NAME", "GITHUB_SHA", "GITHUB_RUN_ID", "CI_COMMIT_REF_NAME", "CI_COMMIT_SHA", "CI_JOB_ID")
 
@@ -35,8 +34,9 @@ class Recorder:
         self.config = config
         self.settings = settings
         self.profile, self.profile_digest = load_profile(settings.assurance_profile)
-        self.facts = Facts(settings.mode, Level(settings.level), (*settings.command(), *_selection(config)))
-        self.artifacts = Artifacts(config.invocation_params.dir / settings.artifacts)
+        self.facts = Facts(settings.mode, Level(settings.level), (*settings.command(), *command.words(config)))
+        given = settings.artifacts != Settings().artifacts
+        self.artifacts = Artifacts((config.invocation_params.dir if given else config.rootpath) / settings.artifacts)
         self.started, self.start = clock.wall_time(), clock.monotonic()
         self.seconds: dict[str, float] = {}
         self.policies: set[str] = set()
@@ -44,6 +44,12 @@ class Recorder:
         self.expected: set[str] = set()
         """Node ids that workers are to run."""
         self.skeletons: dict[str, Mapping[str, Any]] = {}
+        self.skipped: set[str] = set()
+        """Node ids that a mark or a conftest left out before they began: not selected."""
+        self.crashed: dict[str, str] = {}
+        """Node ids over which a worker died, and what pytest-xdist said of it."""
+        self.ended = ""
+        """Why the session ended before its last item, in pytest's words."""
         self.results: Results | None = None
         self.failures: list[str] = []
 
@@ -87,7 +93,6 @@ class Recorder:
             facts.policy = PolicyInfo.model_validate_json(_json(census["policy"]))
         facts.policy_changed = facts.policy_changed or str(census.get("policy_changed", ""))
         self.skeletons.update({item["id"]: self._needed(item) for item in census["selected"]})
-        facts.selected = len({item["scenario"] for item in self.skeletons.values()})
         facts.known_selected |= frozenset(census.get("known_answer", ()))
 
     def _needed(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -109,10 +114,10 @@ class Recorder:
         if self.facts.policy_changed:
             self.failures.append(f"policy_changed: {self.facts.policy_changed}")
         self.artifacts.write(store.RESULTS, store.results_parts(results))
-        text = summary.render(results, self._previous())
-        self.artifacts.write(store.SUMMARY, text)
+        previous = self._previous()
+        self.artifacts.write(store.SUMMARY, summary.render(results, previous))
         self._write_report(results)
-        self._job_summary(text)
+        self._job_summary(results, previous)
         self._sarif(results)
         return results
 
@@ -124,10 +129,35 @@ class Recorder:
             remedy = "use --soclab-policies instead of overriding soclab_policy"
             self.facts.policy_changed = f"trials were decided by policy {other}, the session's is {own[:12]}; {remedy}"
 
+    def found_anything(self) -> bool:
+        """Tell whether there is anything to report: a trial, one that should have run, a fault, known answers."""
+        wanted = any(item["nodeid"] not in self.skipped for item in self.skeletons.values())
+        return bool(wanted or self.facts.trials or self.facts.errors or self.facts.known_answer)
+
+    def unassessed(self) -> list[str]:
+        """Keep and return what fails a session that assessed nothing: a required level is not there."""
+        if self.settings.require_level and not self.settings.report_only:
+            level = self.settings.require_level
+            self.failures = [f"{level} is required, found no level: nothing was assessed; name the scenarios"]
+        return self.failures
+
     def _note_unfinished(self) -> None:
-        """List what was selected and never ended as inconclusive."""
-        missing = {name: item for name, item in self.skeletons.items() if name not in self.facts.trials}
-        self.facts.trials.update({name: Trial.model_validate_json(_json(item)) for name, item in missing.items()})
+        """List what was selected and never ended as inconclusive, with the cause, and count what was selected."""
+        trials = self.facts.trials
+        left_out = {n for n, item in self.skeletons.items() if item["nodeid"] in self.skipped and n not in trials}
+        kept = {name: item for name, item in self.skeletons.items() if name not in left_out}
+        self.facts.selected = len({item["scenario"] for item in kept.values()})
+        kinds = {str(agent["kind"]) for agent in self.facts.agents}
+        same = {"agent_kind": kinds.pop()} if len(kinds) == 1 else {}
+        for name in kept.keys() - trials.keys():
+            known = {**kept[name], "cause": self._why(kept[name]), **same}
+            trials[name] = Trial.model_validate_json(_json(known))
+
+    def _why(self, item: Mapping[str, Any]) -> str:
+        """Return why a selected trial did not end."""
+        if item["nodeid"] in self.crashed:
+            return f"not run to its end: {self.crashed[item['nodeid']]}"
+        return f"{item['cause']} ({self.ended})" if self.ended else str(item["cause"])
 
     def _write_report(self, results: Results) -> None:
         from pytest_soclab.report import html
@@ -152,10 +182,15 @@ class Recorder:
             self.failures.append(str(error))
             return None
 
-    def _job_summary(self, text: str) -> None:
+    def _job_summary(self, results: Results, previous: Results | None) -> None:
         target = self.settings.summary or os.environ.get("GITHUB_STEP_SUMMARY")
         if target:
-            self._outside(Path(target), text, "a")
+            from pytest_soclab.report import summary
+
+            path = Path(target)
+            present = path.stat().st_size if path.is_file() else 0
+            place = str(self.artifacts.folder / store.SUMMARY)
+            self._outside(path, summary.appended(results, previous, present, place), "a")
 
     def _sarif(self, results: Results) -> None:
         if self.settings.sarif:
@@ -180,14 +215,9 @@ class Recorder:
             pytest=pytest.__version__,
             soclab=__version__,
             trial_seconds=dict(sorted(self.seconds.items())),
+            below=checkout.below(self.config.rootpath),
             ci={name: printable(os.environ[name]) for name in _CI if os.environ.get(name)},
         )
-
-
-def _selection(config: pytest.Config) -> tuple[str, ...]:
-    """Return the `-k` and `-m` of a session, which belong to the command that runs it again."""
-    pairs = (("-k", config.option.keyword), ("-m", config.option.markexpr))
-    return tuple(word for option, value in pairs if value for word in (option, str(value)))
 
 
 def _badness(trial: Trial) -> tuple[int, bool, bool]:

@@ -26,6 +26,8 @@ class Session:
     """Only in the process that aggregates."""
     selection: dict[str, Any] | None = None
     """What this process selected, once collection is finished."""
+    chosen: tuple[str, ...] = ()
+    """The paths and node ids within the bundled corpus that the command line names."""
     gate: GateResult | None = None
     """The known-answer gate's result, where the options ask for one."""
     pasted: frozenset[str] = frozenset()

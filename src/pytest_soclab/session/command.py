@@ -1,0 +1,23 @@
+"""What a session's arguments select, in words that select it again."""
+
+from __future__ import annotations
+
+import pytest
+
+_SINGLE = {"-k": "keyword", "-m": "markexpr"}
+_REPEATED = {"--deselect": "deselect", "--ignore": "ignore", "--ignore-glob": "ignore_glob"}
+
+
+def words(config: pytest.Config) -> tuple[str, ...]:
+    """Return the arguments that select the same items again: expressions, what is left out, paths and node ids."""
+    found = [
+        word for option, name in _SINGLE.items() if (value := getattr(config.option, name)) for word in (option, value)
+    ]
+    for option, name in _REPEATED.items():
+        found += [f"{option}={value}" for value in getattr(config.option, name, None) or ()]
+    return (*found, *named(config))
+
+
+def named(config: pytest.Config) -> list[str]:
+    """Return the paths and node ids on the command line; none where pytest took its own start."""
+    return list(config.args) if config.args_source is pytest.Config.ArgsSource.ARGS else []
