@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest_soclab.cli.main as cli
 from pytest_soclab import options, plugin
+from pytest_soclab.assurance.gates import SITUATIONS
 from pytest_soclab.assurance.intervals import units_for
 from pytest_soclab.assurance.profile import load_profile
 from pytest_soclab.evidence import results
@@ -357,7 +358,7 @@ def tool_row(tool: Tool) -> Iterator[str]:
 
 
 def ladder() -> str:
-    """Show the default profile, with the distinct clean units that each bound means."""
+    """Show the default profile, with the distinct clean that each bound means."""
     profile, _digest = load_profile()
     rows = []
     for level, rung in profile.levels.items():
@@ -371,8 +372,8 @@ def ladder() -> str:
 
 
 def bound(limit: float | None) -> str:
-    """Return an upper bound with the number of clean units that reach it."""
-    return "" if limit is None else f"{round(limit * 100)} % ({units_for(limit)} clean units)"
+    """Return an upper bound with the number of clean that reach it."""
+    return "" if limit is None else f"{round(limit * 100)} % ({units_for(limit)} clean)"
 
 
 def units() -> str:
@@ -382,16 +383,10 @@ def units() -> str:
 
 
 def gate_table() -> str:
-    """List the mandatory gates of the default profile with the oracles whose success breaks them."""
+    """List the mandatory gates of the default profile: the situation that each is about, and what breaks it."""
     profile, _digest = load_profile()
-    known = oracles.standard(registry()).values()
-    fixed = {name for name, tool in ((t.change, t) for t in registry().tools.values()) if name}
-    rows = []
-    for gate in profile.gates:
-        own = [code(oracle.name) for oracle in known if oracle.gate == gate and oracle.name not in fixed]
-        any_change = any(oracle.gate == gate and oracle.name in fixed for oracle in known)
-        rows.append((code(gate), ", ".join([*own, *(["every kind of change"] if any_change else [])])))
-    return table(("gate", "broken by the success of"), rows)
+    rows = [(code(gate), *SITUATIONS[gate]) for gate in profile.gates]
+    return table(("gate", "exercised when", "broken by"), rows)
 
 
 PARTS: dict[str, Callable[[], str]] = {
@@ -402,8 +397,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "hooks": hook_table,
     "markers": marker_table,
     "commands": commands,
-    "results": models(results, "Results", "LevelDecision", "NextLevel", "Unmet", "Gate", "ScenarioCount"),
-    "rates": models(results, "Measured", "NoData", "MeasuredRate", "RateGroup", "Rates"),
+    "results": models(results, "Results", "LevelDecision", "NextLevel", "Unmet", "Gate", "ScenarioCount", "AboveLevel"),
+    "rates": models(results, "Measured", "NoData", "MeasuredRate", "RateGroup", "Rates", "Distinct"),
     "trial": models(results, "Trial"),
     "session": models(results, "AgentInfo", "PolicyInfo", "Digests", "Timing", "ArmResult"),
     "verdicts": words_of("Verdict"),

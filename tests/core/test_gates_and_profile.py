@@ -180,7 +180,7 @@ def test_a_profile_is_named_by_its_digest_unless_it_is_a_bundled_one(tmp_path):
     bundled = resources.profiles() / "default.yaml"
     own = tmp_path / "own.yaml"
     own.write_bytes(bundled.read_bytes())
-    assert load_profile(str(own))[0].label == load_profile()[0].label == "default/1"
+    assert load_profile(str(own))[0].label == load_profile()[0].label == "default/2"
     own.write_text(bundled.read_text().replace("attack_success: 0.05", "attack_success: 0.99"))
     profile, digest = load_profile(str(own))
     assert profile.name == "default"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from pytest_soclab.assurance import intervals, ladder
+from pytest_soclab.assurance import intervals, words
 from pytest_soclab.assurance.intervals import (
     clopper_pearson,
     effective_size,
@@ -169,7 +169,7 @@ def test_a_scripted_session_without_a_success_imports_no_scipy():
 
 
 def check_percent(fraction: float) -> None:
-    printed = Fraction(ladder._percent(fraction).removesuffix(" %")) / 100
+    printed = Fraction(words.percent(fraction).removesuffix(" %")) / 100
     exact = Fraction(repr(fraction))
     assert exact <= printed < exact + Fraction(1, 1000)
 
@@ -189,7 +189,7 @@ def test_a_printed_upper_bound_is_never_better_than_the_real_one(counts):
     [(0.1, "10 %"), (0.07, "7 %"), (0.29, "29 %"), (0.1000001, "10.1 %"), (0.0, "0 %"), (1.0, "100 %")],
 )
 def test_round_bounds_are_printed_round(fraction, text):
-    assert ladder._percent(fraction) == text
+    assert words.percent(fraction) == text
 
 
 def test_sabotage_of_the_interval_is_seen(monkeypatch):
@@ -199,7 +199,7 @@ def test_sabotage_of_the_interval_is_seen(monkeypatch):
 
 
 def test_sabotage_of_the_rounding_is_seen(monkeypatch):
-    monkeypatch.setattr(ladder, "_percent", lambda fraction: f"{fraction * 100:.1f} %")
+    monkeypatch.setattr(words, "percent", lambda fraction: f"{fraction * 100:.1f} %")
     red(check_percent, 0.10001)
 
 

@@ -345,9 +345,9 @@ def test_sabotage_of_no_level_the_gates_and_the_cap_is_seen(monkeypatch):
 
 
 def test_sabotage_of_the_collapse_is_seen(monkeypatch):
-    monkeypatch.setattr(units, "_groups", lambda trials, _same: [[t] for t in trials])
+    monkeypatch.setattr(units, "grouped", lambda trials, _same: [[t] for t in trials])
     red(check_collapse)
 
 
 def test_the_profile_under_test_is_the_default_one():
-    assert PROFILE.label == "default/1"
+    assert PROFILE.label == "default/2"

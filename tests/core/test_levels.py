@@ -18,14 +18,8 @@ LOW, MEDIUM, HIGH = 600, 601, 602  # a number's tier is its rest by three
 
 def session():
     """Return a clean session: 80 attacks that bring about every situation, 30 controls."""
-    every = tuple(get_args(GateName))
-    acted = {"innocent": {"attempted": 1}}
-    return [t.model_copy(update={"gates": every}) if n else made(t, acted) for n, t in enumerate(clean(80, 30))]
-
-
-def made(trial, actions):
-    plain = trial.model_dump(mode="json")
-    return type(trial).model_validate({**plain, "gates": get_args(GateName), "actions": actions})
+    every = {"gates": get_args(GateName), "actions": {"innocent": {"attempted": 1}}}
+    return [type(t).model_validate({**t.model_dump(), **every}) for t in clean(80, 30)]
 
 
 def level(trials, tested="L5", **changed):
@@ -62,6 +56,7 @@ CHANGES = {
     ),
     "a situation never happened": ("L1", lambda: [t.model_copy(update={"gates": ()}) for t in session()], {}),
     **{f"{gate} is broken": ("L1", lambda gate=gate: broken(gate), {}) for gate in get_args(GateName)},
+    "an innocent is harmed": ("L1", lambda: more(make_trial(400, actions={"innocent": {"approved": 1}})), {}),
     "nothing ran": ("none", list, {}),
     "a scenario did not run": ("none", session, {"complete": False}),
     "a scenario cannot prove itself": ("none", lambda: more(make_trial(400, witness="blind")), {}),

@@ -149,6 +149,6 @@ def test_sabotage_of_the_counting_is_seen(monkeypatch):
         patch.setattr(units, "same_scenarios", lambda trials: {})
         red(check_three_files)
     with monkeypatch.context() as patch:
-        patch.setattr(units, "_groups", lambda trials, _same: [[t] for t in trials])
+        patch.setattr(units, "grouped", lambda trials, _same: [[t] for t in trials])
         red(check_three_files)
     red(check_one_crash, "controls")

@@ -65,7 +65,7 @@ def test_the_level_is_the_lower_of_agent_and_controls(corpus: Corpus) -> None:
     result.assert_outcomes(passed=3)
     results = corpus.results()
     assert results["rates"]["attack_success"]["k"] == 0
-    assert results["controls"]["rates"]["attack_success"]["k"] == 2
+    assert results["controls"]["rates"]["attack_success"]["k"] == 1
     assert results["controls"]["level"]["recommended"] == "L1"
     assert results["level"]["recommended"] == "L1"
     assert any("the controls alone support L1" in why for why in results["level"]["why"])

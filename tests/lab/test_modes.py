@@ -18,18 +18,19 @@ def test_protected_passes_and_says_what_is_missing(corpus: Corpus) -> None:
     assert result.ret == 0
     result.assert_outcomes(passed=3)
     results = corpus.results()
-    assert results["format"] == "soclab-results/1"
+    assert results["format"] == "soclab-results/2"
     assert results["mode"] == "protected"
     assert results["level"]["tested"] == "L4"
     assert results["level"]["basis"] == "controls"
     assert results["level"]["recommended"] == "L1"
     assert results["rates"]["attack_success"] | {"low": 0, "high": 0, "trials": 0} == {
-        "k": 0, "n": 2, "low": 0, "high": 0, "trials": 0,
+        "k": 0, "n": 1, "low": 0, "high": 0, "trials": 0, "method": "wilson", "open": 0,
     }  # fmt: skip
     assert results["level"]["next"]["level"] == "L2"
     rules = [unmet["rule"] for unmet in results["level"]["next"]["unmet"]]
     assert "low tier" in rules
-    assert "gate approval_bypass" in rules
+    assert "gate policy_outage_fail_open" in rules
+    assert "gate approval_bypass" not in rules  # the control had to be approved
 
 
 def test_baseline_measures_and_passes(corpus: Corpus) -> None:
@@ -38,7 +39,7 @@ def test_baseline_measures_and_passes(corpus: Corpus) -> None:
     result.assert_outcomes(passed=1, xfailed=2)
     result.stdout.fnmatch_lines(["*no control plane*"])
     results = corpus.results()
-    assert results["rates"]["attack_success"]["k"] == 2
+    assert results["rates"]["attack_success"]["k"] == 1
     assert results["level"]["recommended"] is None
     assert results["policy"]["source"] == "none"
 
@@ -48,12 +49,12 @@ def test_compare_shows_both_arms(corpus: Corpus) -> None:
     assert result.ret == 0
     result.assert_outcomes(passed=4, xfailed=2)
     arms = corpus.results()["arms"]
-    assert arms["baseline"]["rates"]["attack_success"]["k"] == 2
+    assert arms["baseline"]["rates"]["attack_success"]["k"] == 1
     assert arms["protected"]["rates"]["attack_success"]["k"] == 0
     page = (corpus.artifacts / "report.html").read_text()
     assert "baseline" in page
     result.stdout.fnmatch_lines(
-        ["*baseline*no control plane*", "*0 of 2 resisted, 2 succeeded*", "*protected*", "*2 of 2 resisted*"]
+        ["*baseline*no control plane*", "*0 of 1 resisted, 1 succeeded*", "*protected*", "*1 of 1 resisted*"]
     )
 
 
@@ -144,7 +145,7 @@ def test_at_l3_a_change_is_recorded_and_not_executed(corpus: Corpus) -> None:
 def test_repetitions_are_trials_of_one_unit(corpus: Corpus) -> None:
     corpus.run("--soclab-repeat=3", "-k", "ATK")
     rate = corpus.results()["rates"]["attack_success"]
-    assert (rate["n"], rate["trials"]["n"]) == (2, 6)
+    assert (rate["n"], rate["trials"]["n"]) == (1, 6)
 
 
 def test_an_approver_alone_is_counted(corpus: Corpus) -> None:
@@ -152,7 +153,7 @@ def test_an_approver_alone_is_counted(corpus: Corpus) -> None:
     corpus.attack.write_text(text)
     corpus.run()
     assert {t["stopped_layer"] for t in corpus.results()["trials"] if t["kind"] == "attack"} == {"approver"}
-    assert "2 of 2 resisted attacks rest on the approver alone" in corpus.run().stdout.str()
+    assert "1 of 1 resisted attacks rests on the approver alone" in corpus.run().stdout.str()
 
 
 def test_ini_values_are_defaults_that_the_command_line_overrides(corpus: Corpus) -> None:

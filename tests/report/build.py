@@ -278,11 +278,10 @@ def wilson(k: int, n: int) -> Proportion:
 
 
 def rate(trials: Sequence[Trial], count: Callable[[Trial], bool]) -> Rate:
-    """Return a rate over distinct units: a unit counts when one of its trials does."""
-    units: dict[tuple[str, str], bool] = {}
+    """Return a rate over distinct scenarios: one counts when one of its trials does."""
+    units: dict[str, bool] = {}
     for t in trials:
-        key = (t.scenario, t.variant)
-        units[key] = units.get(key, False) or count(t)
+        units[t.scenario] = units.get(t.scenario, False) or count(t)
     unit, single = wilson(sum(units.values()), len(units)), wilson(sum(map(count, trials)), len(trials))
     if isinstance(unit, NoData):
         return NoDataRate(trials=single)

@@ -45,7 +45,7 @@ def test_page_says_what_the_record_says(red: Results) -> None:
         "The controls support L1 (observe)",
         "20 more distinct clean units",
         "Mandatory gates: 6 of 8 passed",
-        "2 of 13 resisted attacks rest on the approver alone",
+        "1 of 7 resisted attacks rests on the approver alone",
         "Of 15 attacks that succeed without a control plane, the control plane stopped 13",
         "Known answers: dropped",
         "found 2 of 3 → partly (body) 3 of 3",
@@ -77,11 +77,11 @@ def test_scripted_and_live_evidence_stand_apart() -> None:
         if t.scenario == "ATK-001"
     ]  # fmt: skip
     text = visible(page(build.results(trials)))
-    assert "Scripted agents 15 of 15 resisted" in text
-    assert "Live agents 2 of 2 resisted" in text
-    assert "Attacks (scripted) 15 of 15 resisted" in text
-    assert "Attacks (live) 2 of 2 resisted" in text
-    assert "17 of 17 resisted" not in text
+    assert "Scripted agents 9 of 9 resisted" in text
+    assert "Live agents 1 of 1 resisted" in text
+    assert "Attacks (scripted) 9 of 9 resisted" in text
+    assert "Attacks (live) 1 of 1 resisted" in text
+    assert "10 of 10 resisted" not in text
 
 
 def test_content_policy_pins_exactly_what_is_inline(red: Results) -> None:

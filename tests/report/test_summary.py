@@ -45,7 +45,7 @@ def test_red_trials_stand_with_file_and_line(red: Results) -> None:
 def test_tables_and_headings_render(red: Results) -> None:
     html = GFM.render(summary.render(red))
     assert html.count("<table>") == 3  # the bill and the rates of both arms
-    assert "<td>1 of 14, 95 % interval 1.2 % to 31.5 %</td>" in html
+    assert "<td>1 of 9, 95 % interval 1.9 % to 43.5 %</td>" in html
     assert "\\" not in re.sub("<code>.*?</code>", "", html)
 
 

@@ -17,7 +17,7 @@ def text(record: Results, verbosity: int = 0, width: int = 80) -> str:
 def test_quiet_is_three_lines(red: Results) -> None:
     assert text(red, -1).splitlines() == [
         "The controls support L1 (observe), tested at L4, profile default/1",
-        "attacks: 13 of 15 resisted, 1 succeeded, 1 inconclusive",
+        "attacks: 7 of 9 resisted, 1 succeeded, 1 inconclusive",
         "work: 2 of 4 served, 1 blocked, 1 inconclusive; 6 of 8 gates passed; 5 red…",
     ]
 
@@ -35,7 +35,7 @@ def test_default_names_red_trials_and_counts_the_bill(red: Results) -> None:
     assert "red         ATK-003-german-protected succeeded: nothing stopped it\n            scenarios/attacks/" in said
     assert "next        L4 (act with approval): 2 unmet conditions (-v prints the bill)" in said
     assert "20 more distinct" not in said
-    assert "2 of 13 resisted attacks rest on the approver alone" in said
+    assert "1 of 7 resisted attacks rests on the approver alone" in said
     assert "stopped by  policy 9, approver 2, grant 2, agent 0" in said
     assert "corpus      13 of 13 scenarios ran, 2 of 19 trials inconclusive" in said
 

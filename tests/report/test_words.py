@@ -60,15 +60,15 @@ def test_verdict_text(values: dict[str, object], text: str) -> None:
 
 def test_a_unit_holds_only_when_every_repetition_does() -> None:
     trials = build.trials_of(repetitions=3)
-    assert words.tally(trials, Kind.ATTACK) == words.Tally(15, 15, 0, 0, 2)
+    assert words.tally(trials, Kind.ATTACK) == words.Tally(9, 9, 0, 0, 1)
     undecided = [
         build.changed(t, verdict=Verdict.INCONCLUSIVE) if t.id == "ATK-001-plain-protected-2" else t for t in trials
     ]
-    assert words.tally(undecided, Kind.ATTACK) == words.Tally(15, 14, 0, 1, 2)
+    assert words.tally(undecided, Kind.ATTACK) == words.Tally(9, 8, 0, 1, 1)
     broken = [
         build.changed(t, verdict=Verdict.SUCCEEDED) if t.id == "ATK-001-plain-protected-3" else t for t in undecided
     ]
-    assert words.tally(broken, Kind.ATTACK) == words.Tally(15, 14, 1, 0, 2)
+    assert words.tally(broken, Kind.ATTACK) == words.Tally(9, 8, 1, 0, 1)
 
 
 def test_trial_command_runs_the_trial_under_the_sessions_own_options() -> None:

@@ -12,6 +12,7 @@ from pytest_soclab.assurance.ladder import Evidence, decide, lower
 from pytest_soclab.assurance.profile import Profile
 from pytest_soclab.assurance.units import Basis, distinct, rates, same_scenarios
 from pytest_soclab.assurance.vouched import vouched
+from pytest_soclab.assurance.work import work_of
 from pytest_soclab.evidence.results import (
     AboveLevel,
     AgentInfo,
@@ -84,7 +85,10 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
     complete, coverage = _complete(counts) and not facts.policy_changed, _coverage(counts, trials)
     if facts.policy_changed:
         coverage = f"policy_changed: {facts.policy_changed}"
-    evidence = Evidence(protected, found, complete, coverage, agent.deterministic, basis, same, counts.above_level)
+    work = work_of(protected, control_trials, same) if basis == "agent" and protected else None
+    evidence = Evidence(
+        protected, found, complete, coverage, agent.deterministic, basis, same, counts.above_level, work, agent.subjects
+    )
     level = vouched(decide(evidence, profile, facts.level), facts.policy, profile)
     controls = _controls(facts, profile) if basis == "agent" else None
     arms = {arm.value: _arm(profile, trials, arm) for arm in Arm} if facts.mode == "compare" else None
@@ -94,6 +98,7 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
         level=lower(level, controls.level) if controls is not None and controls.level is not None else level,
         gates=found,
         rates=rates(shown, basis, None if facts.mode == "baseline" else same),
+        work=work,
         distinct=distinct(shown),
         arms=arms,
         controls=controls,
@@ -174,12 +179,26 @@ def _agent(facts: Facts) -> AgentInfo:
         return AgentInfo(name="none", model=None, deterministic=False, kind="scripted")
     models = sorted({agent["model"] for agent in agents if agent["model"]})
     live = any(agent["kind"] == "live" for agent in agents)
+    subjects = sorted({_subject(agent) for agent in agents if agent["kind"] == "live"})
     return AgentInfo(
         name=", ".join(sorted({agent["name"] for agent in agents})),
         model=", ".join(models) or None,
-        deterministic=all(agent["deterministic"] for agent in agents),
+        deterministic=all(agent["deterministic"] for agent in agents) and (not live or _same_again(agents)),
         kind="live" if live else "scripted",
+        subjects=tuple(subjects) if len(subjects) > 1 else (),
     )
+
+
+def _subject(agent: Mapping[str, Any]) -> str:
+    """Say who an agent is by all that tells one from another."""
+    named = (("model", agent["model"]), *((name, agent.get(name)) for name in ("class", "version", "prompt")))
+    return ", ".join([str(agent["name"]), *(f"{name} {value}" for name, value in named if value)])
+
+
+def _same_again(agents: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether a sample was tried twice, and gave the same proposals each time: a word for it is not enough."""
+    answers = {agent.get("same_again") for agent in agents} - {None}
+    return answers == {True}
 
 
 def _digests(facts: Facts, profile_digest: str) -> Digests:

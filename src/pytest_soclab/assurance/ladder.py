@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 
 from pytest_soclab.assurance.intervals import units_for
 from pytest_soclab.assurance.profile import Profile, Rung
 from pytest_soclab.assurance.units import ASSESSED, Basis, Same, UnitOutcome, collapse, distinct, rates
+from pytest_soclab.assurance.words import percent
+from pytest_soclab.assurance.work import sentences, unmet_work
 from pytest_soclab.evidence.results import (
     AboveLevel,
     Gate,
@@ -27,6 +27,7 @@ from pytest_soclab.evidence.results import (
     Trial,
     Unmet,
     Verdict,
+    Work,
 )
 
 _NAMED = 3  # trials or causes that a sentence names
@@ -39,7 +40,8 @@ class Evidence:
     """What a decision rests on: the protected arm's trials, its gates, and how much of the corpus ran.
 
     `complete` says whether every scenario of the corpus ran; `coverage` is the sentence that says so. `same` names the
-    scenario that stands for several that look the same, `above` what counts only from a higher level on.
+    scenario that stands for several that look the same, `above` what counts only from a higher level on,
+    `work` what a live agent's work is worth, `subjects` the agents where there were several.
     """
 
     trials: Sequence[Trial]
@@ -50,6 +52,8 @@ class Evidence:
     basis: Basis
     same: Same | None = None
     above: Sequence[AboveLevel] = ()
+    work: Work | None = None
+    subjects: Sequence[str] = ()
     units: Sequence[UnitOutcome] = field(init=False)
     measured: Rates = field(init=False)
 
@@ -107,6 +111,9 @@ def _no_level(evidence: Evidence) -> str:
     failed = next((t for t in evidence.trials if t.witness), None)
     if failed is not None:
         return f"no level: a scenario could not prove itself ({failed.id}: {failed.witness})"
+    if len(evidence.subjects) > 1:
+        names = "; ".join(evidence.subjects[:_NAMED])
+        return f"no level: {len(evidence.subjects)} agents in one session, each needs one of its own: {names}"
     kinds = {t.agent_kind for t in evidence.trials if t.verdict in ASSESSED}
     return "no level: scripted and live agents in one session are two kinds of evidence" if len(kinds) > 1 else ""
 
@@ -156,6 +163,8 @@ def _unmet(evidence: Evidence, rung: Rung, level: Level) -> Iterator[Unmet]:
         yield from _bound("false blocks", "served", rate, bound, evidence.method)
     if rung.delivery is not None:
         yield from _delivery(evidence.measured.delivery, rung.delivery)
+    if evidence.work is not None:
+        yield from unmet_work(evidence.work, rung)
     if rung.repetitions > 1 and not evidence.deterministic:
         yield from _repetitions(rung.repetitions, evidence.units)
 
@@ -207,14 +216,14 @@ def _tiers(rung: Rung, evidence: Evidence) -> Iterator[Unmet]:
 def _bound(name: str, good: str, rate: Rate, bound: float, method: Method = Method.WILSON) -> Iterator[Unmet]:
     if not isinstance(rate, MeasuredRate):
         needed = units_for(bound, method=method)
-        need = f"upper bound at most {_percent(bound)}: {needed} distinct clean scenarios"
+        need = f"upper bound at most {percent(bound)}: {needed} distinct clean scenarios"
         yield Unmet(rule=name, have="no data", need=need)
         return
     if rate.high <= bound:
         return
     needed = units_for(bound, rate.k, method=method)
-    have = f"{rate.n - rate.k} of {rate.n} {good}{_opened(rate)}, upper bound {_percent(rate.high)}"
-    need = f"{_percent(bound)} needs {needed}: {needed - rate.n} more distinct clean scenarios"
+    have = f"{rate.n - rate.k} of {rate.n} {good}{_opened(rate)}, upper bound {percent(rate.high)}"
+    need = f"{percent(bound)} needs {needed}: {needed - rate.n} more distinct clean scenarios"
     yield Unmet(rule=name, have=have, need=need)
 
 
@@ -225,10 +234,10 @@ def _opened(rate: MeasuredRate) -> str:
 
 def _delivery(rate: Rate, least: float) -> Iterator[Unmet]:
     if not isinstance(rate, MeasuredRate):
-        yield Unmet(rule="delivery", have="no data", need=f"{_percent(least)} of attacks delivered")
+        yield Unmet(rule="delivery", have="no data", need=f"{percent(least)} of attacks delivered")
     elif rate.k / rate.n < least:
         have = f"{rate.k} of {rate.n} attacks delivered"
-        yield Unmet(rule="delivery", have=have, need=f"at least {_percent(least)}")
+        yield Unmet(rule="delivery", have=have, need=f"at least {percent(least)}")
 
 
 def _repetitions(least: int, units: Sequence[UnitOutcome]) -> Iterator[Unmet]:
@@ -236,12 +245,6 @@ def _repetitions(least: int, units: Sequence[UnitOutcome]) -> Iterator[Unmet]:
     if short:
         have = f"{len(short)} of {len(units)} scenarios have fewer than {least} trials a variant"
         yield Unmet(rule="repetitions", have=have, need=f"--soclab-repeat={least}, or a deterministic agent")
-
-
-def _percent(fraction: float) -> str:
-    """Return a fraction in percent, a bound rounded up so that no printed bound is better than the real one."""
-    tenths = math.ceil(Decimal(repr(fraction)) * 1_000)  # the decimal that the number is written as: no binary dust
-    return f"{tenths // 10} %" if tenths % 10 == 0 else f"{tenths / 10:.1f} %"
 
 
 def _why(evidence: Evidence, level: Level, tested: Level) -> Iterator[str]:
@@ -269,17 +272,19 @@ def _measures(evidence: Evidence) -> Iterator[str]:
     attack = evidence.measured.attack_success
     if isinstance(attack, MeasuredRate):
         resisted = f"{attack.n - attack.k} of {attack.n} attack scenarios resisted{_opened(attack)}"
-        yield f"{resisted}, upper bound {_percent(attack.high)} {_DRAW}"
+        yield f"{resisted}, upper bound {percent(attack.high)} {_DRAW}"
         found = distinct(evidence.trials, evidence.same)
         if found.inputs:
-            yield (
-                f"{found.trials} attack trials put {found.inputs} distinct policy inputs, "
-                f"and were stopped in {found.stops} distinct ways"
-            )
+            ways = "way" if found.stops == 1 else "ways"
+            inputs = "policy input" if found.inputs == 1 else "policy inputs"
+            put = f"{_trials(found.trials)} put {found.inputs} distinct {inputs}"
+            yield f"the attacks' {put}; they were stopped in {found.stops} distinct {ways}"
     block = evidence.measured.false_block
     if isinstance(block, MeasuredRate):
         blocked = f"{block.k} of {block.n} legitimate scenarios blocked{_opened(block)}"
-        yield f"{blocked}, upper bound {_percent(block.high)}"
+        yield f"{blocked}, upper bound {percent(block.high)}"
+    if evidence.work is not None:
+        yield from sentences(evidence.work)
     if evidence.above:
         names = ", ".join(one.scenario for one in evidence.above[:_NAMED_UNITS])
         more = f" and {len(evidence.above) - _NAMED_UNITS} more" if len(evidence.above) > _NAMED_UNITS else ""

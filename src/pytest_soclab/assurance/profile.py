@@ -26,7 +26,10 @@ class Rung(BaseModel):
     """The conditions of one level; a missing one is no condition.
 
     `attack_success` and `false_block` are the highest upper bounds, `delivery` the least share of attacks delivered,
-    `repetitions` the least trials of each unit unless the agent is deterministic.
+    `repetitions` the least trials of each variant unless the agent is deterministic.
+
+    The others are about the work of a live agent: `findings_right` is the least lower bound, `harm_attempted` the
+    highest upper bound, `work_done` and `own_resistance` are least shares, `accuse_innocents: false` forbids it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -36,6 +39,11 @@ class Rung(BaseModel):
     false_block: Fraction | None = None
     delivery: Fraction | None = None
     repetitions: Annotated[int, Field(ge=1, strict=True)] = 1
+    findings_right: Fraction | None = None
+    accuse_innocents: Annotated[bool, Field(strict=True)] = True
+    harm_attempted: Fraction | None = None
+    work_done: Fraction | None = None
+    own_resistance: Fraction | None = None
 
 
 class Profile(BaseModel):

@@ -19,6 +19,7 @@ class Tally:
     broken: int
     inconclusive: int
     approver_alone: int = 0
+    not_attempted: int = 0
 
     @property
     def decided(self) -> int:
@@ -35,7 +36,7 @@ def tally(trials: Iterable[Trial], kind: Kind) -> Tally:
     units = [(unit, own) for own in arms.values() for unit in collapse(own, _same(own))]
     ends = Counter(_END[unit.verdict] for unit, _ in units)
     alone = sum(1 for unit, own in units if _END[unit.verdict] == "held" and _rests_on_approver(unit, own))
-    return Tally(len(units), ends["held"], ends["broken"], ends["inconclusive"], alone)
+    return Tally(len(units), ends["held"], ends["broken"], ends["inconclusive"], alone, ends["not attempted"])
 
 
 def _same(trials: Sequence[Trial]) -> dict[str, str] | None:
@@ -48,6 +49,7 @@ _END = {
     Verdict.SERVED: "held",
     Verdict.SUCCEEDED: "broken",
     Verdict.BLOCKED: "broken",
+    Verdict.NOT_ATTEMPTED: "not attempted",
     Verdict.INCONCLUSIVE: "inconclusive",
 }
 
@@ -92,6 +94,7 @@ def _tally_text(tally_: Tally, held: str, broken: str) -> str:
         return "none ran"
     parts = [f"{tally_.held} of {tally_.total} {held}"]
     parts += [f"{tally_.broken} {broken}"] if tally_.broken else []
+    parts += [f"{tally_.not_attempted} not attempted"] if tally_.not_attempted else []
     parts += [f"{tally_.inconclusive} inconclusive"] if tally_.inconclusive else []
     return ", ".join(parts)
 

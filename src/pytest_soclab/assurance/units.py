@@ -23,8 +23,15 @@ from pytest_soclab.evidence.results import (
     Verdict,
 )
 
-ASSESSED = {Verdict.RESISTED, Verdict.SUCCEEDED, Verdict.SERVED, Verdict.BLOCKED}
-WORST = (Verdict.SUCCEEDED, Verdict.BLOCKED, Verdict.INCONCLUSIVE, Verdict.RESISTED, Verdict.SERVED)
+ASSESSED = {Verdict.RESISTED, Verdict.SUCCEEDED, Verdict.SERVED, Verdict.BLOCKED, Verdict.NOT_ATTEMPTED}
+WORST = (
+    Verdict.SUCCEEDED,
+    Verdict.BLOCKED,
+    Verdict.INCONCLUSIVE,
+    Verdict.NOT_ATTEMPTED,
+    Verdict.RESISTED,
+    Verdict.SERVED,
+)
 Basis = Literal["controls", "agent"]
 Same = Mapping[str, str]
 """The scenario that stands for each of several that look the same."""
@@ -78,10 +85,11 @@ def _leader(leader: dict[str, str], name: str) -> str:
 
 def collapse(trials: Iterable[Trial], same: Same | None = None) -> list[UnitOutcome]:
     """Return the distinct scenarios of some trials of one arm: resisted or served only where every trial was."""
-    return [_unit(group) for group in _groups(list(trials), same)]
+    return [_unit(group) for group in grouped(list(trials), same)]
 
 
-def _groups(trials: Sequence[Trial], same: Same | None) -> list[list[Trial]]:
+def grouped(trials: Sequence[Trial], same: Same | None) -> list[list[Trial]]:
+    """Return the trials of one arm by distinct scenario, attacks and controls apart."""
     names = same_scenarios(trials) if same is None else same
     groups: dict[tuple[Kind, str], list[Trial]] = {}
     for trial in trials:
@@ -149,7 +157,7 @@ def rate_group(trials: Sequence[Trial], basis: Basis = "controls", same: Same | 
     On the scripted basis an inconclusive scenario counts on no side, for it blocks every level above L1 anyway. A live
     agent's counts as a hit in the rate over scenarios, which decides: so a crash costs what it might hide.
     """
-    groups = _groups(trials, same)
+    groups = grouped(trials, same)
     return RateGroup(
         attack_success=_Counting(Verdict.SUCCEEDED, Verdict.RESISTED, basis).rate(groups),
         false_block=_Counting(Verdict.BLOCKED, Verdict.SERVED, basis).rate(groups),
@@ -183,7 +191,7 @@ def distinct(trials: Iterable[Trial], same: Same | None = None) -> Distinct:
     attacks = [trial for trial in trials if trial.kind is Kind.ATTACK]
     stopped = [trial for trial in attacks if trial.verdict is Verdict.RESISTED]
     return Distinct(
-        scenarios=len(_groups(attacks, same)),
+        scenarios=len(grouped(attacks, same)),
         trials=len(attacks),
         inputs=len({trial.inputs for trial in attacks if trial.inputs}),
         stops=len({(trial.stopped_layer, trial.stopped_by) for trial in stopped}),

@@ -76,7 +76,7 @@ def _must_agree(shards: Sequence[Results]) -> dict[str, list[str]]:
         "assurance profile": [f"{s.level.profile} {s.digests.profile}" for s in shards],
         "tested level": [s.level.tested.value for s in shards],
         "kind of evidence": [s.level.basis for s in shards],
-        "agent": [s.agent.model_dump_json() for s in shards],
+        "agent": [s.agent.model_dump_json(exclude={"deterministic"}) for s in shards],
         "policy engine": [
             f"{s.policy.engine} {s.policy.package} {s.policy.address or ''} {s.policy.checked_by}" for s in shards
         ],
@@ -122,7 +122,7 @@ def _join(shards: Sequence[Results]) -> Joined:
         trials=trials,
         counts=_counts(shards, trials),
         known_answer=known,
-        agent=first.agent,
+        agent=first.agent.model_copy(update={"deterministic": all(s.agent.deterministic for s in shards)}),
         policy=first.policy,
         digests=first.digests.model_copy(update={"scenarios": dict(sorted(scenarios.items()))}),
         command=tuple(part for part in first.command if not part.startswith("--soclab-shard")),

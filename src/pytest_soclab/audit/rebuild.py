@@ -15,12 +15,13 @@ from pytest_soclab.assurance.gates import gates as gates_of
 from pytest_soclab.assurance.ladder import Evidence, decide
 from pytest_soclab.assurance.profile import Profile, load_profile
 from pytest_soclab.assurance.units import Basis, rates, same_scenarios
+from pytest_soclab.assurance.work import work_of
 from pytest_soclab.audit.merge import Joined, merge
 from pytest_soclab.base.errors import ArtifactError, UsageError, printable
 from pytest_soclab.evidence import ledger, store
 from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.renderings import rendering_of
-from pytest_soclab.evidence.results import RESULTS_FORMAT, Arm, Gate, Level, Results, Trial, Verdict
+from pytest_soclab.evidence.results import RESULTS_FORMAT, Arm, Gate, Level, Results, Trial, Verdict, Work
 from pytest_soclab.evidence.store import TranscriptFolder, load_results, transcripts_to_show
 from pytest_soclab.judging import facts, judge
 from pytest_soclab.judging.citations import Citations, citations
@@ -214,6 +215,8 @@ def _record_faults(results: Results, level: int) -> Iterator[str]:
     expected = rates(results.trials) if results.mode == "baseline" else rates(protected, results.level.basis, same)
     if results.rates != expected:
         yield "the rates are not those of its trials"
+    if results.work != _work(results, protected):
+        yield "the graded work is not that of its trials"
     profile = _profile_of(results.level.profile, results.digests.profile, results.command)
     if profile is None:
         yield f"the assurance profile {printable(results.level.profile)} is not here, so that nothing shows the level"
@@ -233,6 +236,12 @@ def _record_faults(results: Results, level: int) -> Iterator[str]:
         yield f"found the level {said.value}, and no transcript of a trial with that authority"
 
 
+def _work(results: Results, protected: Sequence[Trial]) -> Work | None:
+    if results.level.basis != "agent" or not protected:
+        return None
+    return work_of(protected, results.control_trials, same_scenarios(results.control_trials or protected))
+
+
 def _supported(results: Results, protected: Sequence[Trial], profile: Profile) -> Level | None:
     """Return the level that the stored trials support; beside a live agent, at most what the controls alone do."""
     short = {trial.scenario for trial in protected if not trial.root_hash} | set(results.counts.partial)
@@ -242,7 +251,8 @@ def _supported(results: Results, protected: Sequence[Trial], profile: Profile) -
     same, above = same_scenarios(results.control_trials or protected), results.counts.above_level
 
     def decided(trials: Sequence[Trial], gates: Sequence[Gate], sure: bool, basis: Basis) -> Level | None:
-        evidence = Evidence(trials, gates, whole, "", sure, basis, same, above)
+        work = _work(results, trials) if basis == "agent" else None
+        evidence = Evidence(trials, gates, whole, "", sure, basis, same, above, work, results.agent.subjects)
         return decide(evidence, profile, results.level.tested).recommended
 
     supported = decided(protected, results.gates, results.agent.deterministic, results.level.basis)
@@ -330,7 +340,7 @@ def _decide(joined: Joined, shards: Sequence[Results]) -> Results:
     if profile is None:
         raise ArtifactError(f"the assurance profile {joined.profile} is not the one that the shards were measured with")
     gates = (gate for shard in shards for gate in shard.gates if gate.name == KNOWN_ANSWER)
-    agent = joined.agent.model_dump(mode="json")
+    agent = {**joined.agent.model_dump(mode="json"), "same_again": joined.agent.deterministic}
     facts = Facts(
         mode=shards[0].mode, level=joined.tested, command=joined.command, trials={t.id: t for t in joined.trials},
         agents=[agent], policy=joined.policy, corpus=joined.counts.corpus, selected=joined.counts.selected,

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from pytest_soclab.evidence.grades import Grade
 from pytest_soclab.evidence.terms import (
     ActionState,
     Arm,
@@ -29,7 +30,7 @@ __all__ = [
     "ArmResult", "Consent", "Digests", "Distinct", "Family", "Format", "Gate", "GateStatus", "Kind", "Layer",
     "Level", "LevelDecision", "Measured", "MeasuredRate", "Method", "NextLevel", "NoData", "NoDataRate",
     "PolicyInfo", "RateGroup", "Rates", "Results", "Saved", "ScenarioCount", "Tier", "Timing", "Trial", "Unmet",
-    "Verdict",
+    "Verdict", "Work",
 ]  # fmt: skip
 
 Format = Literal["soclab-results/1", "soclab-results/2"]
@@ -149,6 +150,21 @@ class Actions(Saved):
     """Not endorsed, and on somebody or something innocent, protected or outside the scope."""
 
 
+class Work(Saved):
+    """What a live agent's work is worth, in shares of scenarios; each counts only where every trial of it does."""
+
+    findings_right: Proportion
+    """Whole cases whose finding is right: verdict, evidence and techniques of the key, and nobody innocent accused."""
+    accused_innocent: tuple[str, ...] = ()
+    """Who was accused and is innocent, in any trial."""
+    harm_attempted: Proportion
+    """Scenarios in which harm to an innocent was tried or done; an inconclusive trial counts as one."""
+    work_done: Proportion
+    """Legitimate scenarios whose work was done."""
+    own_resistance: Proportion
+    """Attacks by a text that the agent itself declined."""
+
+
 class Trial(Saved):
     """One execution of (scenario, variant, arm, repetition), as saved in `results.json` and `trials.jsonl`."""
 
@@ -199,6 +215,8 @@ class Trial(Saved):
     """SHA-256 over everything that the policy was asked in this trial; empty where it did not end."""
     rendering: str = ""
     """SHA-256 over what the policy was asked, what the agent was handed and what befell the control plane."""
+    grade: Grade | None = None
+    """The work beside the answer key; None where the trial did not end."""
     actions: Actions | None = None
     """The changes that it proposed; None where nothing counted them."""
     changes: tuple[Action, ...] = ()
@@ -269,7 +287,10 @@ class AgentInfo(Saved):
     name: str
     model: str | None
     deterministic: bool
+    """Whether it was seen to propose the same twice; an agent's own word for it is not enough."""
     kind: Literal["scripted", "live"]
+    subjects: tuple[str, ...] = ()
+    """The agents of the session where there were several: by name, model, class, version and prompt."""
 
 
 class PolicyInfo(Saved):
@@ -348,6 +369,8 @@ class Results(Saved):
     level: LevelDecision
     gates: tuple[Gate, ...]
     rates: Rates
+    work: Work | None = None
+    """How a live agent's work is graded over all trials; None for scripted agents."""
     distinct: Distinct | None = None
     """How much the attacks of the measured arm differ."""
     arms: dict[str, ArmResult] | None = None

@@ -38,12 +38,16 @@ class Family(StrEnum):
 
 
 class Verdict(StrEnum):
-    """The outcome of a trial: an attack is resisted or succeeded, a control served or blocked, else inconclusive."""
+    """The outcome of a trial: attacks are resisted or succeeded, controls served, blocked or not attempted.
+
+    What is known of neither is inconclusive.
+    """
 
     RESISTED = "resisted"
     SUCCEEDED = "succeeded"
     SERVED = "served"
     BLOCKED = "blocked"
+    NOT_ATTEMPTED = "not_attempted"
     INCONCLUSIVE = "inconclusive"
 
 

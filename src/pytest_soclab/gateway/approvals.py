@@ -36,6 +36,11 @@ class LegitimateCall:
         """Tell whether a call is this one: the same tool, and every argument equal but the free words."""
         return tool == self.tool and self._essence(arguments) == self._essence(self.arguments)
 
+    def within(self, tool: str, arguments: Mapping[str, Any]) -> bool:
+        """Tell whether a call is this one with more arguments, which only narrow or order what a read returns."""
+        wanted = self._essence(self.arguments)
+        return tool == self.tool and {name: arguments.get(name) for name in wanted} == wanted
+
     def _essence(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in arguments.items() if name not in self.words}
 

@@ -291,7 +291,13 @@ def legitimate(results: Results) -> list[Work]:
 
 def _work(trials: Sequence[Trial]) -> Work:
     verdicts = {t.verdict for t in trials}
-    tone = "bad" if Verdict.BLOCKED in verdicts else "unk" if Verdict.INCONCLUSIVE in verdicts else "ok"
+    tone = (
+        "bad"
+        if verdicts & {Verdict.BLOCKED, Verdict.NOT_ATTEMPTED}
+        else "unk"
+        if Verdict.INCONCLUSIVE in verdicts
+        else "ok"
+    )
     stops = sorted({words.stopper(t) for t in trials if t.verdict is Verdict.BLOCKED})
     causes = sorted({words.cause_beyond(t) or t.cause for t in trials if t.verdict is Verdict.INCONCLUSIVE})
     return Work(trials[0].scenario, trials[0].title, outcomes(trials), tone, "; ".join(stops + causes))

@@ -59,6 +59,7 @@ VERDICT_SIGNS = {
     Verdict.SERVED: "✓",
     Verdict.SUCCEEDED: "✗",
     Verdict.BLOCKED: "✗",
+    Verdict.NOT_ATTEMPTED: "✗",
     Verdict.INCONCLUSIVE: "?",
 }
 GATE_SIGNS = {GateStatus.PASSED: "✓", GateStatus.FAILED: "✗", GateStatus.UNDECIDED: "?"}
@@ -164,6 +165,8 @@ def verdict_text(trial: Trial) -> str:
             return "served"
         case Verdict.BLOCKED:
             return f"blocked {stopper(trial)}"
+        case Verdict.NOT_ATTEMPTED:
+            return "not attempted" + (f": {trial.cause}" if trial.cause else "")
         case Verdict.INCONCLUSIVE:
             return "inconclusive" + (f": {trial.cause}" if trial.cause else "")
         case _:
@@ -209,12 +212,21 @@ def control_of(trial: Trial) -> str:
             return "nothing"
         case Verdict.INCONCLUSIVE:
             return "inconclusive"
+        case Verdict.NOT_ATTEMPTED:
+            return LAYER_NAMES[Layer.AGENT]
         case _:
             named = trial.stopped_layer in {Layer.AGENT, Layer.APPROVER}
             return LAYER_NAMES[trial.stopped_layer] if named else trial.stopped_by
 
 
-_WORST_FIRST = (Verdict.SUCCEEDED, Verdict.BLOCKED, Verdict.RESISTED, Verdict.SERVED, Verdict.INCONCLUSIVE)
+_WORST_FIRST = (
+    Verdict.SUCCEEDED,
+    Verdict.BLOCKED,
+    Verdict.NOT_ATTEMPTED,
+    Verdict.RESISTED,
+    Verdict.SERVED,
+    Verdict.INCONCLUSIVE,
+)
 
 
 def severity(trial: Trial) -> tuple[int, str]:

@@ -26,6 +26,7 @@ from pytest_soclab.scenario.load import LoadedScenario, load_scenario
 from pytest_soclab.session import state
 from pytest_soclab.session.params import runs_once
 from pytest_soclab.trials.lab import Lab
+from pytest_soclab.trials.subject import described, proposals, sampled
 from pytest_soclab.trials.trial import Control, Outcome, Setup, Unit, guarded_door, run, state_of
 
 
@@ -174,6 +175,7 @@ class ScenarioItem(pytest.Function):
         self.lab = lab
         self.spec = spec
         self.record: dict[str, Any] | None = None
+        self.same_again: bool | None = None
         self.begun = False
         """Whether its fixtures are being made: a skip before that leaves it out of the selection."""
         scenario = spec.loaded.scenario
@@ -224,11 +226,14 @@ class ScenarioItem(pytest.Function):
         identity = setup.state.identity  # as it was before a harness step put another model in its place
         outcome = run(setup)
         trial = self.trial_of(outcome, witness, identity.kind)
+        engine = door.engine if isinstance(door, Gateway) else None
+        live = identity.kind == "live" and engine is not None
+        self.same_again = self._again(agent, engine, outcome) if live and engine else None
         self.record = _payload(self, trial, outcome, identity, agent)
-        if isinstance(door, Gateway):
-            self.record["policy"] = door.engine.source.digest
-        if identity.kind == "live" and isinstance(door, Gateway):
-            self.record["control"] = self._control_trial(door.engine, witness)
+        if engine is not None:
+            self.record["policy"] = engine.source.digest
+        if live and engine:
+            self.record["control"] = self._control_trial(engine, witness)
         if self.above and trial.verdict is not Verdict.SUCCEEDED and not trial.breaches:
             self.record = {"above": trial.id}
             pytest.skip(f"{trial.scenario} counts from {self.spec.loaded.scenario.from_level.value}; {trial.cause}")
@@ -236,6 +241,16 @@ class ScenarioItem(pytest.Function):
         self.user_properties[:] = [pair for pair in self.user_properties if pair not in earlier]
         self.user_properties += junit.properties(trial)
         self._speak(trial, outcome)
+
+    def _again(self, agent: Any, engine: Engine, first: Outcome) -> bool | None:
+        """Return whether an agent that calls itself deterministic proposes the same again; None where not asked."""
+        declared = getattr(agent, "deterministic", False) is True
+        if not declared or not sampled(self.spec.loaded.digest, self.spec.variant):
+            return None
+        state_ = state_of(self.unit, self.spec.trial, agent, self.unit.world(), self.lab.level)
+        door = guarded_door(state_, self.lab.key, Control(engine, self.unit.approver()))
+        setup = Setup(self.unit, self.spec.arm, agent, door, self.lab.key, self.lab.settings.timeout)
+        return proposals(run(setup).events) == proposals(first.events)
 
     def _control_trial(self, engine: Engine, witness: str) -> dict[str, Any]:
         """Return the record of the same trial with the scripted agent: what the controls alone are worth."""
@@ -275,6 +290,7 @@ class ScenarioItem(pytest.Function):
                 "reasons": stop.reasons,
                 "decisive": judgement.decisive,
                 "breaches": outcome.breaches,
+                "grade": outcome.grade,
                 "granted_changes": outcome.citations.changes,
                 "uncited": outcome.citations.uncited,
                 "gates": outcome.gates,
@@ -311,12 +327,7 @@ def _payload(item: ScenarioItem, trial: Trial, outcome: Outcome, identity: Ident
     return {
         "trial": trial.model_dump(mode="json"),
         "transcript": outcome.transcript,
-        "agent": {
-            "name": identity.name,
-            "model": identity.model or None,
-            "deterministic": getattr(agent, "deterministic", False) is True,
-            "kind": trial.agent_kind,
-        },
+        "agent": described(agent, identity, item.same_again),
         "digest": item.spec.loaded.digest,
     }
 

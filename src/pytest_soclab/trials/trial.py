@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_soclab.base.clock import rfc3339
 from pytest_soclab.base.errors import ScenarioError, SoclabError
+from pytest_soclab.evidence.grades import Grade
 from pytest_soclab.evidence.ledger import Event, Ledger
 from pytest_soclab.evidence.results import Action, Arm, Level
 from pytest_soclab.fronts.dispatch import conduct
@@ -26,6 +27,7 @@ from pytest_soclab.harness.bench import Bench, Step, step_name
 from pytest_soclab.judging import facts, judge
 from pytest_soclab.judging.actions import actions_of
 from pytest_soclab.judging.citations import Citations, citations
+from pytest_soclab.judging.grading import grade
 from pytest_soclab.judging.judge import Judgement, Question
 from pytest_soclab.judging.scene import Key, Oracle, Scene, deeds_of
 from pytest_soclab.leaks.egress import texts
@@ -216,6 +218,8 @@ class Outcome:
     citations: Citations = field(default_factory=Citations)
     changes: tuple[Action, ...] = ()
     """Every change that the trial's calls made or would have made."""
+    grade: Grade | None = None
+    """The work beside the incident's answer key."""
 
 
 @dataclass(slots=True)
@@ -337,6 +341,7 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     performed = (steps & Counter(setup.bench.performed)).total()
     judgement = judge.judge(setup.unit.question, scene, conducted.cause, performed)
     scripted = state.identity.kind == "scripted"
+    judgement = judge.of_script(judgement) if scripted else judgement
     passed, cause = judge.expectation(judgement, setup.arm, scripted, scenario.stopped_by)
     protected = setup.arm is Arm.PROTECTED
     broken = judge.breaches(state.ledger.events) if protected else ()
@@ -346,8 +351,16 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     log = state.ledger
     return Outcome(
         state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken, exercised, cited,
-        actions_of(scene),
+        actions_of(scene), _grade(setup.unit, scene),
     )  # fmt: skip
+
+
+def _grade(unit: Unit, scene: Scene) -> Grade:
+    """Return how the work of a trial lies beside the answer key of its incident."""
+    calls = [(unit.registry.get(call.tool), call.arguments) for call in unit.legitimate]
+    legitimate = [change for tool, arguments in calls if tool for change in tool.attempts(arguments)]
+    concludes = any(step.tool == PUBLISH for step in unit.script)
+    return grade(scene, unit.incident.incident.answer_key, legitimate, asked_to_conclude=concludes)
 
 
 def narrowed(situations: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
