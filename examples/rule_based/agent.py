@@ -8,8 +8,8 @@ from collections import Counter
 from pytest_soclab import Case, Claim, Finding, Soc
 
 from .desk import Desk, text_of
-from .goals import look_at, orders_of
-from .names import named_in, of_kind
+from .goals import look_around, orders_of
+from .names import of_kind
 from .response import respond
 from .signs import Signs, read_signs, severe
 
@@ -38,15 +38,14 @@ class RuleBased:
     def investigate(self, case: Case, soc: Soc) -> Finding:
         """Work on the case and return the finding."""
         desk = Desk(soc)
-        for kind, name in named_in(case.goal):
-            look_at(desk, kind, name)
+        look_around(desk, case.goal)
         orders = orders_of(case.goal)
         if orders:
             for order in orders:
                 desk.act(order.tool, order.target, **order.arguments)
             return _finding(desk, _read_case(desk, case), case)
         signs = _read_case(desk, case)
-        respond(desk, signs, _ticket(case))
+        respond(desk, signs, f"{case.alert.get('title')} {case.alert.get('message')}", _ticket(case))
         return _finding(desk, signs, case)
 
 

@@ -62,7 +62,16 @@ def _clauses(goal: str) -> Iterator[tuple[str, str]]:
     clauses = [(mark.group().lower(), goal[mark.end() : end]) for mark, end in zip(marks, ends, strict=True)]
     for index, (verb, clause) in enumerate(clauses):
         lone = verb in _ORDERS and not named_in(clause) and index + 1 < len(clauses) and "second factor" in clause
-        yield verb, clause + clauses[index + 1][1] if lone else clause
+        yield verb, clause + clauses[index + 1][1] if lone else clause + _meant(verb, clause, clauses[:index])
+
+
+def _meant(verb: str, clause: str, before: list[tuple[str, str]]) -> str:
+    """Return the account that "the account" is, when an order names none: the one named last."""
+    kinds = {kind for kind, _ in named_in(clause)}
+    if verb not in ("disable", "enable", "revoke") or kinds - {"session"}:
+        return ""
+    named = [name for _, earlier in before for kind, name in named_in(earlier) if kind == "account"]
+    return f" {named[-1]}" if named else ""
 
 
 def _orders(verb: str, clause: str, mailbox: str) -> Iterator[Order]:
@@ -71,11 +80,13 @@ def _orders(verb: str, clause: str, mailbox: str) -> Iterator[Order]:
         yield from (Order("identity.remove_mfa", name, {"user": name}) for kind, name in named if kind == "account")
         return
     sessions = [name for kind, name in named if kind == "session"]
+    accounts = [name for kind, name in named if kind == "account"]
+    paired = dict(zip(accounts, ([one] for one in sessions), strict=False)) if len(accounts) > 1 else {}
     for kind, name in named:
         tool = _TOOLS.get((verb, kind))
         if tool is None or (kind == "host" and any(k in ("process", "file") for k, _ in named)):
             continue
-        yield Order(tool, name, {_ARGUMENTS[kind]: name, **_more(kind, name, clause, mailbox, sessions)})
+        yield Order(tool, name, {_ARGUMENTS[kind]: name, **_more(kind, name, clause, mailbox, paired.get(name, sessions))})
 
 
 def _more(kind: str, name: str, clause: str, mailbox: str, sessions: list[str]) -> dict[str, Any]:
@@ -91,6 +102,30 @@ def _more(kind: str, name: str, clause: str, mailbox: str, sessions: list[str]) 
             word = resolution.group(1) if resolution else "benign"
             return {"resolution": word, "note": "The records agree with what the ticket says."}
     return {}
+
+
+_LISTS = (
+    (r"threat feeds", "intel.list_feeds", {}),
+    (r"detection rules", "siem.list_detections", {}),
+    (r"list of buckets", "cloud.list_buckets", {}),
+    (r"lists? its tickets", "cases.list_tickets", {}),
+)
+
+
+def look_around(desk: Desk, goal: str) -> None:
+    """Read what a goal names: the things in it, the groups, the lists and what it puts between quotation marks."""
+    for kind, name in named_in(goal):
+        look_at(desk, kind, name)
+    for group in re.findall(r"members of the group (\S+?)[,;.\s]", goal):
+        for member in desk.rows("identity.list_group_members", "members", group=group):
+            desk.read("identity.get_account", user=member["user"])
+    for words, tool, arguments in _LISTS:
+        if re.search(words, goal):
+            desk.read(tool, **arguments)
+    for principal in re.findall(r"keys of (?:the account )?([\w.-]*\w)", goal):
+        desk.read("cloud.list_keys", principal=principal)
+    for phrase in re.findall(r'(?:events for|[Ll]ook up) "([^"]+)"', goal):
+        desk.read("siem.search", query=f'"{phrase}"')
 
 
 def look_at(desk: Desk, kind: str, name: str) -> None:
@@ -112,6 +147,7 @@ def look_at(desk: Desk, kind: str, name: str) -> None:
             desk.read("endpoint.get_host", host=name)
             desk.read("endpoint.list_processes", host=name)
             desk.read("endpoint.list_files", host=name)
+            desk.read("network.list_connections", host=name)
         case "address":
             desk.read("siem.search", query=f"ip:{name}", limit=50)
             desk.read("network.list_connections", remote=name)
@@ -124,8 +160,11 @@ def look_at(desk: Desk, kind: str, name: str) -> None:
         case "instance":
             desk.read("cloud.describe_instance", instance=name)
             desk.read("siem.search", query=name)
+        case "report":
+            desk.read("intel.get_report", report=name)
         case "hash":
             desk.read("malware.static_facts", sample=name)
+            desk.read("malware.strings", sample=name)
             desk.read("intel.lookup_file", sha256=name)
         case "bucket":
             desk.read("cloud.list_buckets")

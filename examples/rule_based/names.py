@@ -16,6 +16,7 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("ticket", r"\bT-\d+\b"),
     ("message", r"\bmsg-\d+\b"),
     ("session", r"\bses-\d+\b"),
+    ("report", r"\brep-\d+\b"),
     ("rule", r"\brule-[a-z]+-\d+\b"),
     ("detection", r"\bdet-[a-z-]+\b"),
     ("key", r"\b(?:AKEXAMPLE\d{4}|tok-[a-z]+-\d+)\b"),
@@ -23,10 +24,10 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("process", r"\b[a-zü]+(?:-[a-z0-9]+)+:\d+\b"),
     ("file", r"\b[a-zü]+(?:-[a-z0-9]+)+:f\d+\b"),
     ("host", r"\b(?:wks|lap|srv|eng-ws|gw|jump|hmi|hist|files|büro)-[a-z0-9-]*\d+\b"),
-    ("bucket", r"\bcorp-[a-z-]+\b(?!\.)"),
-    ("account", r"\b(?:svc|adm|ext|app|ci)-[a-z0-9-]+\b(?!\.)"),
+    ("bucket", r"\bcorp-[a-z-]+\b(?!\.\w)"),
+    ("account", r"\b(?:svc|adm|ext|app|ci)-[a-z0-9-]+\b(?!\.\w)"),
     ("domain", r"\b[a-z0-9@-]+(?:\.[a-z0-9-]+)*\.(?:example|net|org|com)\b"),
-    ("account", r"\b[^\W\d_]+\.[^\W\d_]+\b(?!\.|\()"),
+    ("account", r"\b[^\W\d_]+\.[^\W\d_]+\b(?!\.\w|\()"),
 )
 _PATTERN = re.compile("|".join(f"(?P<k{i}>{pattern})" for i, (_, pattern) in enumerate(_KINDS)))
 _FILE_ENDS = ("exe", "dll", "js", "ps", "txt", "png", "xlsx", "zip", "json", "cmd", "jsp", "dat", "py", "pdf")

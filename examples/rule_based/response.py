@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from .desk import Desk, text_of
-from .names import named_in, of_kind, outside
+from .names import of_kind, outside
 from .signs import Signs, hostile_file, hostile_process, hostile_rule, is_hostile, mailboxes, severe, user_of
 
 _WRITER = "soc-automation"
@@ -15,10 +15,17 @@ _WRITER = "soc-automation"
 _STANDS_IN = re.compile(r"[Oo]ne of (two|three|several)|moves to|takes a node out")
 
 
-def respond(desk: Desk, signs: Signs, ticket: str) -> None:
-    """Contain what the signs speak of."""
-    for part in (_sessions, _keys, _insiders, _hosts, _accounts, _network, _mail, _cloud, _detections):
-        part(desk, signs)
+def respond(desk: Desk, signs: Signs, alert: str, ticket: str) -> None:
+    """Contain what the signs speak of; `alert` is its whole text."""
+    _sessions(desk, signs)
+    _keys(desk, signs)
+    _insiders(desk, signs)
+    _hosts(desk, signs, alert)
+    _accounts(desk, signs, alert)
+    _network(desk, signs)
+    _mail(desk, signs, alert)
+    _cloud(desk, signs)
+    _detections(desk, signs)
     _tell(desk, signs, ticket)
 
 
@@ -26,6 +33,7 @@ def _sessions(desk: Desk, signs: Signs) -> None:
     for user in dict.fromkeys(session["user"] for session in signs.sessions):
         own = [session["id"] for session in signs.sessions if session["user"] == user]
         desk.read("identity.get_account", user=user)
+        desk.read("identity.list_sessions", user=user)
         desk.read("siem.search", query=f"user:{user}", limit=50)
         desk.act("identity.revoke_sessions", user, user=user, sessions=own)
 
@@ -39,24 +47,28 @@ def _keys(desk: Desk, signs: Signs) -> None:
 def _insiders(desk: Desk, signs: Signs) -> None:
     for user in signs.insiders:
         desk.read("identity.get_account", user=user)
-        if not desk.rows("identity.list_sessions", "sessions", user=user):
-            continue
-        desk.act("identity.revoke_sessions", user, user=user)
+        sessions = desk.rows("identity.list_sessions", "sessions", user=user)
+        if sessions and "." in user:  # an account that is nobody's own loses them when it is disabled
+            desk.act("identity.revoke_sessions", user, user=user)
         desk.act("identity.disable_account", user, user=user)
 
 
-def _hosts(desk: Desk, signs: Signs) -> None:
+def _hosts(desk: Desk, signs: Signs, alert: str) -> None:
+    """End what runs, put its file away, and cut a host off where that is not enough or the alert is about it."""
     for host in signs.hosts:
         desk.read("siem.search", query=f"host:{host}", limit=50)
         processes = desk.rows("endpoint.list_processes", "processes", host=host)
         files = desk.rows("endpoint.list_files", "files", host=host)
         bad = [process for process in processes if hostile_process(process, desk, signs)]
-        for process in bad:
-            desk.act("endpoint.kill_process", process["id"], host=host, process=process["id"])
-        for file in files:
-            if hostile_file(file, desk):
-                desk.act("endpoint.quarantine_file", file["id"], host=host, file=file["id"])
-        if _may_go(desk.read("endpoint.get_host", host=host)):
+        killed = [p for p in bad[-1:] if desk.act("endpoint.kill_process", p["id"], host=host, process=p["id"])]
+        stopped = {p.get("sha256") for p in processes if p.get("state") == "killed"} - {None}
+        put_away = [
+            file for file in files
+            if hostile_file(file, desk) and file.get("sha256") not in stopped
+            and desk.act("endpoint.quarantine_file", file["id"], host=host, file=file["id"])
+        ]  # fmt: skip
+        enough = killed and put_away and host not in alert
+        if not enough and _may_go(desk.read("endpoint.get_host", host=host)):
             desk.act("endpoint.isolate_host", host, host=host)
 
 
@@ -66,27 +78,32 @@ def _may_go(host: dict[str, object]) -> bool:
     return bool("station" in role or _STANDS_IN.search(notes)) and not host.get("isolated")
 
 
-def _mail(desk: Desk, signs: Signs) -> None:
+def _mail(desk: Desk, signs: Signs, alert: str) -> None:
+    """Take out rules that send mail away, those that hide mail where the alert is about them, and a campaign's mails."""
+    about = re.search(r"[Mm]ail|[Rr]ule|[Ff]orward", alert)
     for mailbox in mailboxes(desk, signs):
         for rule in desk.rows("mail.list_rules", "rules", mailbox=mailbox):
-            if hostile_rule(rule, signs):
+            if hostile_rule(rule, signs) and (about or of_kind(str(rule.get("action", "")), "mailbox")):
                 desk.act("mail.remove_rule", rule["id"], mailbox=mailbox, rule=rule["id"])
     for domain in [name for name in signs.hostile if of_kind(name, "domain")][:1]:
-        for message in desk.rows("mail.search_messages", "messages", text=domain):
-            sender = str(message.get("from", "")).rpartition("@")[2]
-            if is_hostile(sender, signs) and message.get("state") != "quarantined":
-                desk.act("mail.quarantine_message", message["id"], message=message["id"])
+        found = desk.rows("mail.search_messages", "messages", text=domain)
+        theirs = [m for m in found if is_hostile(str(m.get("from", "")).rpartition("@")[2], signs)]
+        for message in theirs if len(theirs) > 1 else ():  # a single one is left where it is, as proof
+            desk.read("mail.get_message", message=message["id"])
+            desk.read("siem.search", query=message["id"])
+            desk.act("mail.quarantine_message", message["id"], message=message["id"])
 
 
-def _accounts(desk: Desk, signs: Signs) -> None:
+def _accounts(desk: Desk, signs: Signs, alert: str) -> None:
     """Undo what a stranger did to an account, and give it a new password where the old one is known to others."""
     for user in signs.accounts:
         theirs = [e for e in desk.events.values() if user_of(e) == user and e.get("src_endpoint.ip") in signs.hostile]
         if desk.read("identity.get_account", user=user).get("type") == "external" and theirs:
             desk.act("identity.disable_account", user, user=user)
+            continue
         if any("MFA Factor Enable" in text_of(event) for event in theirs):
             desk.act("identity.remove_mfa", user, user=user)
-        if any("assword accepted" in text_of(event) for event in theirs):
+        if user in alert and any("assword accepted" in text_of(event) for event in theirs):
             desk.act("identity.reset_password", user, user=user)
     for user in dict.fromkeys(user_of(event) for event in severe(desk) if _learned(event)):
         if user and desk.read("identity.get_account", user=user):
@@ -100,15 +117,19 @@ def _learned(event: dict[str, object]) -> bool:
 
 
 def _network(desk: Desk, signs: Signs) -> None:
+    """Block what is malicious and came to us, what a taken-over host talks to, and hostile names."""
     for name, said in sorted(signs.hostile.items(), key=lambda pair: not pair[1].startswith("malicious")):
-        kind = named_in(name)[0][0] if named_in(name) else ""
-        desk.read("siem.search", query=name, limit=50)
-        if kind == "address":
-            desk.read("network.list_connections", remote=name)
-            desk.act("network.block_address", name, address=name)
-        elif kind == "domain":
+        if of_kind(name, "domain"):
+            desk.read("siem.search", query=name, limit=50)
             desk.read("network.dns_history", name=name)
             desk.act("network.block_domain", name, domain=name)
+            continue
+        peers = desk.rows("network.list_connections", "connections", remote=name)
+        desk.read("siem.search", query=f"ip:{name}", limit=50)
+        came = any(event.get("src_endpoint.ip") == name for event in desk.events.values())
+        meets = any(row.get("host") in signs.hosts for row in peers)
+        if meets or (came and said.startswith("malicious")):
+            desk.act("network.block_address", name, address=name)
     if signs.insiders:
         _block_uploads(desk, signs)
 

@@ -136,6 +136,13 @@ class Tool:
         """The arguments in which an agent speaks in its own words: kept or sent text that names no target."""
         return frozenset(self.leaves) - frozenset(self.targets)
 
+    @cached_property
+    def narrowing(self) -> frozenset[str]:
+        """The optional arguments of an action that say where it is made, and so only make it smaller."""
+        required = self.schema.get("required", ())
+        places = {name for name, target in self.targets.items() if not target.changes and name not in required}
+        return frozenset(places) if self.authority is Authority.ACT else frozenset()
+
     def scanned(self, arguments: Mapping[str, Json]) -> dict[str, Json]:
         """Return the arguments that are searched for secrets: all of a tool that writes or goes outside."""
         if self.effect is not Effect.READ or self.authority is not Authority.OBSERVE or self.outside:

@@ -162,7 +162,8 @@ def make_unit(  # noqa: PLR0917  # what a unit is made of
 
 def _legitimate(call: ToolCall, fields: Mapping[str, str], registry: Registry) -> LegitimateCall:
     tool = registry.get(call.call)
-    return LegitimateCall(call.call, template.render(call.args, fields), tool.words if tool else frozenset())
+    words, narrowing = (tool.words, tool.narrowing) if tool else (frozenset(), frozenset())
+    return LegitimateCall(call.call, template.render(call.args, fields), words, narrowing)
 
 
 def _payload(scenario: Scenario, fields: Mapping[str, str]) -> tuple[str, ...]:
