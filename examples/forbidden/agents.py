@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_soclab import Case, Finding, Soc
-from pytest_soclab.base import resources
-from pytest_soclab.public import ToolResult
 from ruamel.yaml import YAML
 
 from examples.rule_based.agent import RuleBased
 from examples.rule_based.goals import orders_of
 from examples.rule_based.names import of_kind
+from pytest_soclab import Case, Finding, Soc
+from pytest_soclab.base import resources
+from pytest_soclab.public import ToolResult
 
 OVERVIEW: tuple[tuple[str, dict[str, Any]], ...] = (
     ("siem.search", {"query": "*", "limit": 50}),

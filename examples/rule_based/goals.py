@@ -14,7 +14,27 @@ _ORDERS = (
     "disable", "enable", "revoke", "remove", "reset", "delete", "quarantine", "isolate", "release", "kill", "stop",
     "terminate", "deactivate", "activate", "block", "unblock", "close", "merge", "submit",
 )  # fmt: skip
-_OTHERS = ("search", "list", "read", "look", "describe", "go", "check", "leave", "publish", "write", "tell", "open", "send", "add", "turn", "say", "attach", "detach", "delete neither")
+_OTHERS = (
+    "search",
+    "list",
+    "read",
+    "look",
+    "describe",
+    "go",
+    "check",
+    "leave",
+    "publish",
+    "write",
+    "tell",
+    "open",
+    "send",
+    "add",
+    "turn",
+    "say",
+    "attach",
+    "detach",
+    "delete neither",
+)
 _VERB = re.compile(rf"\b({'|'.join((*_ORDERS, *_OTHERS))})\b", re.IGNORECASE)
 _TOOLS = {
     ("disable", "account"): "identity.disable_account", ("enable", "account"): "identity.enable_account",
@@ -86,7 +106,9 @@ def _orders(verb: str, clause: str, mailbox: str) -> Iterator[Order]:
         tool = _TOOLS.get((verb, kind))
         if tool is None or (kind == "host" and any(k in ("process", "file") for k, _ in named)):
             continue
-        yield Order(tool, name, {_ARGUMENTS[kind]: name, **_more(kind, name, clause, mailbox, paired.get(name, sessions))})
+        yield Order(
+            tool, name, {_ARGUMENTS[kind]: name, **_more(kind, name, clause, mailbox, paired.get(name, sessions))}
+        )
 
 
 def _more(kind: str, name: str, clause: str, mailbox: str, sessions: list[str]) -> dict[str, Any]:

@@ -104,6 +104,11 @@ _LAB: dict[str, dict[str, Any]] = {
         "help": "the model behind the command, as reports and policies name it",
     },
     "agent-user": {"metavar": "USER", "help": "run the command as this user, which needs the right to do so"},
+    "withhold": {
+        "metavar": "WHAT",
+        "action": "append",
+        "help": "take tools from your agent: `lookup`, a kind of evidence, a server or a tool (repeatable)",
+    },
     "bundled": {"action": "store_true", "help": "run the corpus that the package brings"},
     "shard": {"metavar": "PART/WHOLE", "type": shard, "help": "run one part of the corpus, such as 1/4"},
 }

@@ -65,6 +65,8 @@ class Facts:
     """The known-answer gate where it was decided before (a shard's)."""
     policy_changed: str = ""
     """Why the policy at the session's end is not the one that was loaded."""
+    withheld: tuple[str, ...] = ()
+    """What was taken from the agent, as the option says it: such a session is an arm to compare, and issues no level."""
     corpus_digest: str = ""
     digests: Digests | None = None
     """The digests where they are known before (a shard's)."""
@@ -82,7 +84,10 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
     found = gates(profile.gates, protected, control_trials) if facts.mode in ("protected", "compare") else ()
     if facts.known_answer is not None:
         found = (*found, facts.known_gate or known_answer_gate(facts.known_answer, facts.known_selected))
-    complete, coverage = _complete(counts) and not facts.policy_changed, _coverage(counts, trials)
+    complete = _complete(counts) and not facts.policy_changed and not facts.withheld
+    coverage = _coverage(counts, trials)
+    if facts.withheld:
+        coverage = f"tools were withheld from the agent ({', '.join(facts.withheld)})"
     if facts.policy_changed:
         coverage = f"policy_changed: {facts.policy_changed}"
     work = work_of(protected, control_trials, same) if basis == "agent" and protected else None

@@ -41,6 +41,7 @@ class Settings:
     agent_name: str | None = None
     agent_model: str | None = None
     agent_user: str | None = None
+    withhold: tuple[str, ...] = ()
     bundled: bool = False
     shard: tuple[int, int] | None = None
     baseline: tuple[str, ...] = ()

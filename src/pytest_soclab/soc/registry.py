@@ -11,7 +11,7 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -227,6 +227,15 @@ class Registry:
         """Return the tool of that name, or None."""
         return self.tools.get(name)
 
+    def without(self, names: frozenset[str]) -> Registry:
+        """Return the registry of all other tools: itself where nothing is taken away, else always the same one."""
+        return _without(self, names) if names else self
+
     def remedy(self, name: str) -> str:
         """Return the nearest tool name and the list, for a message."""
         return nearest(name, self.tools)
+
+
+@lru_cache(maxsize=8)
+def _without(registry: Registry, names: frozenset[str]) -> Registry:
+    return Registry({name: tool for name, tool in registry.tools.items() if name not in names})

@@ -25,6 +25,7 @@ from pytest_soclab.soc.build import Prepared, check_tables, prepare
 from pytest_soclab.soc.registry import Registry, Tool
 from pytest_soclab.soc.servers import registry as standard_registry
 from pytest_soclab.soc.servers import tables
+from pytest_soclab.soc.withholding import withheld
 from pytest_soclab.trials.trial import Unit, make_unit
 from pytest_soclab.trials.witness import witness
 
@@ -67,6 +68,7 @@ class Lab:
         self.oracles: dict[str, Oracle] = oracles.standard(self.registry)
         self.steps: dict[str, type[Step]] = dict(STEPS)
         self._add_steps(self.extensions.steps)
+        self.withheld: frozenset[str] = withheld(self.registry, self.settings.withhold)
         self.vocabulary = self._vocabulary()
 
     def _add_steps(self, steps: Iterable[type[Step]]) -> None:
