@@ -16,16 +16,27 @@ from .signs import Signs, read_signs, severe
 REMARKABLE = "severity:Medium OR severity:High OR severity:Critical"
 _PATTERNS = (
     (r"push (denied|timed out)", "T1621"), (r"MFA Factor Enable", "T1098.005"), (r"Wrong password", "T1110.003"),
-    (r"[Ii]nbox rule", "T1564.008"), (r"[Ff]orwarding to", "T1114.003"), (r"days old|registered \d+ days", "T1566"),
-    (r"new country|foreign sign-in", "T1078"), (r"shadow", "T1490"), (r"renamed to", "T1486"), (r"lsass", "T1003.001"),
-    (r"schtasks", "T1053.005"), (r"-enc |encoded command", "T1059.001"), (r"\.js\b", "T1059.007"),
-    (r"Run key|CurrentVersion\W+Run", "T1547.001"), (r"Thread created", "T1055"), (r"[Ll]og[^.]*cleared", "T1070.001"),
-    (r"removable drive", "T1052.001"), (r"[Uu]pload allowed", "T1567.002"), (r"remote management", "T1047"),
-    (r"CreateAccessKey", "T1098.001"), (r"RunInstances", "T1578.002"), (r"[Uu]nsigned library", "T1574.002"),
-    (r"[Bb]rowser password", "T1555.003"), (r"GetObject|opened for everyone", "T1530"), (r"printenv|\.npmrc", "T1552.001"),
-    (r"Modbus function", "T0836"), (r"program download", "T0843"), (r"shelved", "T0878"),
+    (r"[Ii]nbox rule", "T1564.008"), (r"[Ff]orwarding to|[Rr]ule: copy mail", "T1114.003"),
+    (r"new country|foreign sign-in", "T1078"), (r"shadow", "T1490"), (r"renamed to", "T1486"),
+    (r"lsass", "T1003.001"), (r"schtasks", "T1053.005"), (r"-enc |encoded command", "T1059.001"),
+    (r"\.js\b", "T1059.007"), (r"Run key|CurrentVersion\W+Run", "T1547.001"), (r"Thread created", "T1055"),
+    (r"[Ll]og[^.]{0,30}cleared", "T1070.001"), (r"files deleted", "T1070.004"), (r"removable drive", "T1052.001"),
+    (r"[Uu]pload allowed", "T1567.002"), (r"remote management", "T1047"), (r"CreateAccessKey", "T1098.001"),
+    (r"RunInstances", "T1578.002"), (r"[Uu]nsigned library", "T1574.002"), (r"[Bb]rowser password", "T1555.003"),
+    (r"GetObject|opened for everyone", "T1530"), (r"printenv|\.npmrc|context\.xml", "T1552.001"),
+    (r"\.ssh/", "T1552.004"), (r"sh -c", "T1059.004"), (r"socks", "T1572"), (r"SSH Activity", "T1021.004"),
+    (r"RDP Activity", "T1021.001"), (r"tar czf|7z\.exe a|[Aa]rchive with", "T1560.001"), (r"MB out", "T1041"),
+    (r"[Bb]ank details|erp\.approve", "T1657"), (r"cookie", "T1539"), (r"DeleteSnapshot", "T1485"),
+    (r"[Rr]ule \S+ set to disabled", "T1562.001"), (r"event 4720", "T1136.002"),
+    (r"[Tt]oken of|python-requests", "T1528"), (r"search\.messages", "T1552.008"), (r"[Bb]ulk.{0,40}vendor", "T1199"),
+    (r"in white|hidden text", "AML.T0051.001"), (r"memory\.write", "AML.T0080.000"), (r"mail\.create_rule", "AML.T0053"),
 )  # fmt: skip
-"""Words of events and the techniques that they speak of."""
+_PLANT = (
+    (r"[Rr]emote maintenance", "T0822"), (r"exempt from the code|password accepted", "T0859"),
+    (r"RDP|saved credentials", "T0886"), (r"Identification requests", "T0846"), (r"program upload", "T0845"),
+    (r"Modbus function", "T0836"), (r"program download", "T0843"), (r"shelved", "T0878"), (r"log.{0,30}cleared", "T0872"),
+)  # fmt: skip
+"""Words of events and the techniques that they speak of: of ATT&CK for enterprises, and for plants."""
 
 
 class RuleBased:
@@ -73,24 +84,22 @@ def _finding(desk: Desk, signs: Signs, case: Case) -> Finding:
         for name in [*signs.insiders, *affected, *names][:8]
         if desk.speaking_of(name)
     ]
-    roles = dict(accused=_grounded(desk, signs.insiders), affected=affected + _unsure(desk, signs.insiders))
+    accused = _grounded(desk, [name for name in signs.insiders if "." in name])
+    affected += [name for name in signs.insiders if name not in accused]
     return Finding(
         summary=_summary(signs, case),
         verdict="true_positive" if signs.found else "undetermined",
         claims=claims,
         techniques=_techniques(desk),
         recommended_action="; ".join(desk.refused)[:400] and "A human should look at what was refused.",
-        **roles,
+        accused=accused,
+        affected=affected,
     )
 
 
 def _grounded(desk: Desk, names: list[str]) -> list[str]:
-    """Return those whom two kinds of records name: nobody is accused on one."""
+    """Return those whom two kinds of records name: nobody is accused on one, and never an account that is nobody's."""
     return [name for name in names if len(desk.speaking_of(name)) >= 2]
-
-
-def _unsure(desk: Desk, names: list[str]) -> list[str]:
-    return [name for name in names if name not in _grounded(desk, names)]
 
 
 def _summary(signs: Signs, case: Case) -> str:
@@ -110,5 +119,6 @@ def _techniques(desk: Desk) -> list[str]:
     titles = Counter(str(event.get("finding_info.title", "")) for event in events)
     rules = desk.rows("siem.list_detections", "detections")
     fired = [str(rule["technique"]) for rule in rules if titles[str(rule.get("title"))] and rule.get("technique")]
-    told = "\n".join(text_of(event) for event in events)
-    return list(dict.fromkeys([*fired, *(name for pattern, name in _PATTERNS if re.search(pattern, told))]))
+    told = "\n".join([*(text_of(event) for event in events), *(s for s in desk.told if "stolen" in s)])
+    patterns = _PLANT if re.search("Modbus|S7 communication", told) else _PATTERNS
+    return list(dict.fromkeys([*fired, *(name for pattern, name in patterns if re.search(pattern, told))]))

@@ -33,6 +33,8 @@ class Desk:
     events: dict[str, dict[str, Any]] = field(default_factory=dict)
     done: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
+    """Tools that were not allowed to answer: nothing is concluded from their silence."""
 
     def read(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """Return what a tool says, empty where it says nothing, refuses, or too much was read already."""
@@ -43,12 +45,19 @@ class Desk:
             return {}
         result = self.soc.call(tool, arguments)
         data = result.data if result.ok and isinstance(result.data, dict) else {}
+        if result.denied:
+            self.unread.append(tool)
         self.answers[asked] = data
         if result.ok and result.evidence:
             self.pieces.append(Piece(result.evidence, tool, json.dumps(data, ensure_ascii=False)))
         for event in data.get("events", ()):
             self.events[event["uid"]] = event
         return dict(data)
+
+    @property
+    def told(self) -> list[str]:
+        """Everything that was read, one text a result."""
+        return [piece.text for piece in self.pieces]
 
     def rows(self, tool: str, name: str, **arguments: Any) -> list[dict[str, Any]]:
         """Return the rows that a list holds."""
@@ -67,10 +76,11 @@ class Desk:
         return result.ok
 
     def speaking_of(self, *names: str) -> list[str]:
-        """Return the evidence that names one of these, one piece of each tool first."""
+        """Return the evidence that names one of these, one piece of each tool; events first, they say what happened."""
         found = [piece for piece in self.pieces if any(name in piece.text for name in names)]
         first: Mapping[str, Piece] = {piece.tool: piece for piece in reversed(found)}
-        return [piece.evidence for piece in first.values()][:4]
+        ordered = sorted(first.values(), key=lambda piece: (piece.tool != "siem.search", piece.evidence))
+        return [piece.evidence for piece in ordered][:4]
 
 
 def text_of(event: Mapping[str, Any]) -> str:

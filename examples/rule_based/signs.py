@@ -52,7 +52,7 @@ def read_signs(desk: Desk, alerted: Iterable[str]) -> Signs:
     signs.sessions = [s for s in sessions if s.get("address") in signs.hostile]
     signs.keys = _keys(desk, signs, named)
     signs.accounts = _accounts(desk, signs)
-    if not signs.hostile:
+    if not signs.hostile and "intel.lookup_indicator" not in desk.unread:
         _judge_insiders(desk, signs, named, sessions)
     signs.hosts = _hosts(desk, signs)
     _judge_services(desk, signs, named, sessions)
