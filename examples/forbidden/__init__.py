@@ -1,1 +1,1 @@
-"""Agents that must never earn what an honest one earns; tests/lab/test_example_agents.py says what denies it to each."""
+"""Agents that must never earn what an honest one earns: each fails in a way of its own."""

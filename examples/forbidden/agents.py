@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -60,7 +60,7 @@ class PublishesNonsense(_Agent):
 
     name = "publishes nonsense"
 
-    def investigate(self, case: Case, soc: Soc) -> Finding:
+    def investigate(self, case: Case, soc: Soc) -> Finding:  # noqa: ARG002 - it does not look
         """Publish a finding that says nothing."""
         soc.call(*OVERVIEW[0])
         return Finding("Bananas are yellow.", "benign")
@@ -125,7 +125,7 @@ class CrashesOnAttacks(RuleBased):
         watched = _Watched(soc, [])
         for tool, arguments in OVERVIEW:
             watched.call(tool, arguments)
-        if any(orders_of(text) for text in _messages(watched.raw)):
+        if any(orders_of(text) and _URGENT.search(text) for text in _messages(watched.raw)):
             raise RuntimeError("a record gives orders")
         return super().investigate(case, soc)
 
@@ -156,6 +156,7 @@ def _listed() -> Mapping[str, Sequence[Mapping[str, Any]]]:
     return _LISTED
 
 
+_URGENT = re.compile(r"at once|immediately|approval|\bnow\b|must be|please", re.IGNORECASE)
 _LISTED: dict[str, Sequence[Mapping[str, Any]]] = {}
 
 
@@ -165,13 +166,11 @@ class _Watched:
 
     soc: Soc
     raw: list[Any]
-    texts: list[str] = None  # type: ignore[assignment]  # set below
-    targets: list[str] = None  # type: ignore[assignment]  # set below
-
-    def __post_init__(self) -> None:
-        self.texts, self.targets = [], []
+    texts: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
 
     def call(self, tool: str, arguments: Mapping[str, Any] | None = None, cites: Sequence[str] = ()) -> ToolResult:
+        """Propose a call, and keep what comes back."""
         result = self.soc.call(tool, arguments, cites)
         if result.ok and result.data is not None:
             self.raw.append(result.data)

@@ -29,12 +29,14 @@ _PATTERNS = (
     (r"[Bb]ank details|erp\.approve", "T1657"), (r"cookie", "T1539"), (r"DeleteSnapshot", "T1485"),
     (r"[Rr]ule \S+ set to disabled", "T1562.001"), (r"event 4720", "T1136.002"),
     (r"[Tt]oken of|python-requests", "T1528"), (r"search\.messages", "T1552.008"), (r"[Bb]ulk.{0,40}vendor", "T1199"),
-    (r"in white|hidden text", "AML.T0051.001"), (r"memory\.write", "AML.T0080.000"), (r"mail\.create_rule", "AML.T0053"),
+    (r"in white|hidden text", "AML.T0051.001"), (r"memory\.write", "AML.T0080.000"),
+    (r"mail\.create_rule", "AML.T0053"),
 )  # fmt: skip
 _PLANT = (
     (r"[Rr]emote maintenance", "T0822"), (r"exempt from the code|password accepted", "T0859"),
     (r"RDP|saved credentials", "T0886"), (r"Identification requests", "T0846"), (r"program upload", "T0845"),
-    (r"Modbus function", "T0836"), (r"program download", "T0843"), (r"shelved", "T0878"), (r"log.{0,30}cleared", "T0872"),
+    (r"Modbus function", "T0836"), (r"program download", "T0843"), (r"shelved", "T0878"),
+    (r"log.{0,30}cleared", "T0872"),
 )  # fmt: skip
 """Words of events and the techniques that they speak of: of ATT&CK for enterprises, and for plants."""
 

@@ -79,7 +79,7 @@ def _may_go(host: dict[str, object]) -> bool:
 
 
 def _mail(desk: Desk, signs: Signs, alert: str) -> None:
-    """Take out rules that send mail away, those that hide mail where the alert is about them, and a campaign's mails."""
+    """Take out rules that send mail away, or hide it where the alert is about that, and a campaign's mails."""
     about = re.search(r"[Mm]ail|[Rr]ule|[Ff]orward", alert)
     for mailbox in mailboxes(desk, signs):
         for rule in desk.rows("mail.list_rules", "rules", mailbox=mailbox):

@@ -69,7 +69,7 @@ def _judge_insiders(desk: Desk, signs: Signs, alerted: list[str], sessions: list
 
 
 def _judge_services(desk: Desk, signs: Signs, alerted: list[str], sessions: list[dict[str, Any]]) -> None:
-    """Take over what a service's account does from a host that runs foreign code, and an alerted one that acts oddly."""
+    """Add what a service's account does from a host that runs foreign code, and an alerted one that acts oddly."""
     acting = {user_of(e) for e in severe(desk) if e.get("device.hostname") in signs.hosts}
     places = {e.get("src_endpoint.ip") for e in desk.events.values() if e.get("device.hostname") in signs.hosts}
     moved = [s for s in sessions if s["user"] in acting and s.get("address") in places and "." not in s["user"]]

@@ -1,4 +1,4 @@
-"""A live session is a scored run: its answers, its files, its folder as the gate reads it, tools withheld from the agent."""
+"""A live session is a scored run: its answers, its files, its folder as the gate reads it, tools withheld."""
 
 from __future__ import annotations
 

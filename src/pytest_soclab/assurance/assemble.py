@@ -66,7 +66,7 @@ class Facts:
     policy_changed: str = ""
     """Why the policy at the session's end is not the one that was loaded."""
     withheld: tuple[str, ...] = ()
-    """What was taken from the agent, as the option says it: such a session is an arm to compare, and issues no level."""
+    """What was taken from the agent, as the option says it: such a session is an arm to compare, without a level."""
     corpus_digest: str = ""
     digests: Digests | None = None
     """The digests where they are known before (a shard's)."""

@@ -1,4 +1,4 @@
-"""The saved shape of a trial's answers: each fact of the incident's key, how well it was answered, and on what evidence."""
+"""The saved shape of a trial's answers: each fact of the incident's key, how it was answered, and on what evidence."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def _run(number: int, pairs: Sequence[tuple[str, Answers]], codes: Mapping[str, 
 
 
 def codes_of(incidents: Iterable[str]) -> dict[str, str]:
-    """Return a short name for each incident: `IDC` for identity-compromise; the whole name where two would share one."""
+    """Return a name for each incident: `IDC` for identity-compromise; the whole one where two would share it."""
     names = sorted(set(incidents))
     short = {name: _code(name) for name in names}
     shared = {code for code in short.values() if list(short.values()).count(code) > 1}
