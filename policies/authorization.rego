@@ -35,6 +35,13 @@ model_approved if {
 }
 
 # METADATA
+# title: The call would grant rights
+# description: Denies attaching a policy that allows something; a SOC takes rights away and gives none.
+reasons contains "privilege_granted" if not rights_only_taken
+
+rights_only_taken if input.grants == []
+
+# METADATA
 # title: The authority level is too low
 # description: Denies notes below L2, state changes below L3, and every tool whose authority is not a known one.
 reasons contains "authority_level" if not level_suffices

@@ -18,6 +18,11 @@ test_authorization[name] if {
 			"change": {"shape_faults": ["query: nested"]},
 			"expected": ["argument_shape"],
 		},
+		"a policy that allows something": {
+			"base": act,
+			"change": {"grants": ["storage:GetObject"]},
+			"expected": ["privilege_granted"],
+		},
 		"an approved model": {
 			"base": read,
 			"change": {"agent": {"model": "triage-1", "scripted": false}},

@@ -24,6 +24,16 @@ reasons contains "change_budget" if {
 	not within.changes
 }
 
+# METADATA
+# title: A human refused too often
+# description: Denies a state change after so many refused requests; who goes on asking waits for a tired human.
+reasons contains "refusal_budget" if {
+	changes_state
+	not seldom_refused
+}
+
+seldom_refused if input.history.refusals < settings.refusals
+
 within contains name if {
 	some name, budget in input.budgets
 	budget.used <= budget.limit

@@ -75,6 +75,8 @@ act := {
 	"grounds": {"cited": [seen_sign_in], "seen": [seen_sign_in]},
 	"people": {"accused": [], "affected": [], "cleared": [], "mentioned": [], "without_role": []},
 	"budgets": {"calls": budget, "cost": budget, "seconds": budget, "changes": budget},
+	"grants": [],
+	"history": {"refusals": 2, "addresses": 512},
 	"leaving": {
 		"outside": false,
 		"secrets": [],

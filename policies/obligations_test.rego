@@ -58,8 +58,13 @@ test_obligations[name] if {
 		},
 		"a new detection needs no alert": {
 			"base": object.union(unattended, {"tool": {"change": "detection_added"}}),
-			"change": on({"type": "detection", "alerted": false}),
+			"change": on({"type": "detection", "alerted": false, "declared": false}),
 			"expected": ["redact"],
+		},
+		"a detection that somebody silenced needs one": {
+			"base": object.union(unattended, {"tool": {"change": "detection_enabled"}}),
+			"change": on({"type": "detection", "alerted": false}),
+			"expected": ["redact", "require_approval"],
 		},
 		"a denial obliges to nothing": {"base": act, "change": on({"protected": true}), "expected": []},
 	}

@@ -110,7 +110,9 @@ outside(window) if input.now > window.end
 
 # METADATA
 # title: The change touches too much
-# description: Denies a state change of too many targets at once, or of a network with too many addresses.
+# description: >-
+#   Denies a state change of too many targets at once, of a network with too many addresses, or of too many addresses in
+#   all the changes of a trial.
 reasons contains "blast_radius" if {
 	changes_state
 	not proportionate
@@ -118,6 +120,7 @@ reasons contains "blast_radius" if {
 
 proportionate if {
 	count(targets) <= settings.blast_radius.targets
+	input.history.addresses <= settings.blast_radius.addresses_in_all
 	most := settings.blast_radius.addresses
 	every target in targets { target.size <= most }
 }

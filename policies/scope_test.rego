@@ -98,6 +98,11 @@ test_scope[name] if {
 			"expected": ["blast_radius"],
 		},
 		"a network of 256": {"base": act, "change": on({"size": 256}), "expected": []},
+		"addresses one over the sum": {
+			"base": act,
+			"change": {"history": {"addresses": 513}},
+			"expected": ["blast_radius"],
+		},
 		"a network of 257": {"base": act, "change": on({"size": 257}), "expected": ["blast_radius"]},
 		"a telemetry host": {"base": act, "change": on({"roles": ["telemetry"]}), "expected": ["self_blinding"]},
 		"stopping a sensor": {

@@ -33,6 +33,9 @@
 
   function matches(trial, head, want) {
     if (want.v === "red" ? !("red" in trial.dataset) : want.v && trial.dataset.v !== want.v) return false;
+    if (want.cause && trial.dataset.cause !== want.cause) return false;
+    if (want.by && trial.dataset.by !== want.by) return false;
+    if (want.tool && !(trial.dataset.tool || "").split(" ").includes(want.tool)) return false;
     return !want.text || head.includes(want.text) || textOf(trial).includes(want.text);
   }
   function apply() {
@@ -87,7 +90,7 @@
     code.after(" ", button);
   }
   const buttons = (root) => { for (const code of all(":scope > .foot > code.cmd", root)) addButton(code); };
-  for (const code of all(".record code.cmd")) addButton(code);
+  for (const code of all(".record code.cmd, .cause code.cmd")) addButton(code);
   for (const trial of all("details.t[open]")) buttons(trial);
   document.addEventListener("toggle", (event) => {
     if (event.target.open && event.target.classList.contains("t")) buttons(event.target);
@@ -96,7 +99,8 @@
   // On paper, every scenario shows how its trials ended.
   let folded = [];
   addEventListener("beforeprint", () => {
-    folded = all("details.s:not([open]), details.fold:not([open])");
+    const annex = document.getElementById("annex");
+    folded = annex && annex.checked ? all("details.s:not([open]), details.fold:not([open])") : [];
     for (const node of folded) node.open = true;
   });
   addEventListener("afterprint", () => { for (const node of folded) node.open = false; });

@@ -6,13 +6,15 @@ from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
 
 MODES = ("protected", "baseline", "compare")
 LEVELS = ("L1", "L2", "L3", "L4", "L5")
 INI = (
     "mode", "level", "policies", "artifacts", "assurance_profile",
-    "agent_command", "agent_env", "agent_name", "agent_model",
+    "agent_command", "agent_url", "agent_env", "agent_name", "agent_model",
 )  # fmt: skip
 """The options that have an ini value too."""
 
@@ -57,6 +59,18 @@ def seconds(text: str) -> float:
     return value
 
 
+def limits(text: str) -> tuple[float, float]:
+    """Read the limit of a trial and of the session, `0.05/2`."""
+    parts = text.split("/")
+    try:
+        trial, session = (float(part) for part in parts)
+    except ValueError:
+        raise ArgumentTypeError(f"found {text!r}, expected TRIAL/SESSION such as 0.05/2") from None
+    if not 0 < trial <= session < float("inf"):
+        raise ArgumentTypeError(f"found {text!r}, expected more than 0 for a trial and no less for the session")
+    return trial, session
+
+
 _LAB: dict[str, dict[str, Any]] = {
     "mode": {
         "choices": MODES,
@@ -83,6 +97,7 @@ _LAB: dict[str, dict[str, Any]] = {
     "require-level": {"choices": LEVELS, "help": "fail the session below this recommended level"},
     "report-only": {"action": "store_true", "help": "measure without failing"},
     "assurance-profile": {"metavar": "NAME|PATH", "help": "the ladder to climb (default: default)"},
+    "no-reach": {"action": "store_true", "help": "do not try every single call of each incident"},
     "repeat": {"metavar": "N", "type": positive, "help": "trials of each unit (default 1)"},
     "timeout": {
         "metavar": "SECONDS",
@@ -93,6 +108,21 @@ _LAB: dict[str, dict[str, Any]] = {
         "metavar": "COMMAND",
         "help": "the agent is this command, started for each trial and connected over MCP",
     },
+    "agent-url": {"metavar": "URL", "help": "the agent is this service, asked over HTTP for each trial"},
+    "model": {
+        "metavar": "PROVIDER:NAME",
+        "help": "the agent is the built-in loop with this model, such as openai:gpt-4o-mini (extra `models`)",
+    },
+    "prompt": {"metavar": "FILE", "help": "another prompt for commands, services and the built-in loop"},
+    "model-proxy": {
+        "metavar": "URL|default",
+        "help": "stand between a command and its model: count, limit, record; URL is the provider's",
+    },
+    "max-cost": {"metavar": "TRIAL/SESSION", "type": limits, "help": "the most dollars of models, such as 0.05/2"},
+    "max-tokens": {"metavar": "TRIAL/SESSION", "type": limits, "help": "the most tokens, such as 50000/2000000"},
+    "max-time": {"metavar": "TRIAL/SESSION", "type": limits, "help": "the most seconds, such as 60/3600"},
+    "record": {"metavar": "DIR", "help": "record what models are asked and answer, a file for each trial"},
+    "replay": {"metavar": "DIR", "help": "answer from a recording, with no model"},
     "agent-env": {
         "metavar": "NAME",
         "action": "append",
@@ -109,6 +139,7 @@ _LAB: dict[str, dict[str, Any]] = {
         "action": "append",
         "help": "take tools from your agent: `lookup`, a kind of evidence, a server or a tool (repeatable)",
     },
+    "plan": {"action": "store_true", "help": "run nothing; say what the session will take, told from a stored one"},
     "bundled": {"action": "store_true", "help": "run the corpus that the package brings"},
     "shard": {"metavar": "PART/WHOLE", "type": shard, "help": "run one part of the corpus, such as 1/4"},
 }
@@ -142,6 +173,12 @@ _GATE: dict[str, dict[str, Any]] = {
     "expect-items": {"metavar": "N", "type": positive, "help": "how many items every run must score"},
     "allow-unread": {"action": "store_true", "help": "only name what looks like an item and is not read"},
 }
+
+
+def is_incident(path: Path) -> bool:
+    """Tell whether a file is an incident of a corpus: it lies in `incidents/`, beside `attacks/` or `controls/`."""
+    root = path.parent.parent
+    return path.parent.name == "incidents" and ((root / "attacks").is_dir() or (root / "controls").is_dir())
 
 
 def any_given(config: pytest.Config) -> bool:

@@ -20,12 +20,16 @@ from pytest_soclab.gateway.approvals import (
     make,
 )
 from pytest_soclab.gateway.executor import Executor, Refusal
+from pytest_soclab.gateway.facts import decision_input
 from pytest_soclab.gateway.gateway import Gateway
 from pytest_soclab.gateway.grants import GrantOffice
+from pytest_soclab.gateway.state import Proposal
 from pytest_soclab.policy.answer import parse_answer
 from pytest_soclab.policy.model import UNAVAILABLE, Decision, Obligation, PolicyOutcome
 
 from .support import DISABLE, FixedApprover, FixedEngine, allow, deny, of_type, red, types
+
+BLOCK = "network.block_address"
 
 APPROVAL, RECORD, REDACT = Obligation.REQUIRE_APPROVAL, Obligation.RECORD_ONLY, Obligation.REDACT
 USER = {"user": "kofi.mensah"}
@@ -243,10 +247,35 @@ def test_a_state_change_at_each_level(bench, level, kinds):
 
 
 def test_asking_a_human_uses_the_change_budget_up(bench):
+    door = bench.gateway(approver=FixedApprover(Answer.ABSENT))
+    door.call("siem.search", {"query": "user:alex.rivera"})
+    limit = door.state.world.charter.budgets["changes"]
+    denied = [door.call(DISABLE, {"user": "hana.sato"}, ["siem.search"]).denied for _ in range(limit + 2)]
+    assert denied == [("approver",)] * limit + [("change_budget",)] * 2
+
+
+def test_after_three_refusals_no_human_is_asked_again(bench):
     door = bench.gateway(approver=FixedApprover(Answer.REFUSED))
     door.call("siem.search", {"query": "user:alex.rivera"})
-    denied = [door.call(DISABLE, {"user": "hana.sato"}, ["siem.search"]).denied for _ in range(11)]
-    assert denied == [("approver",)] * 9 + [("change_budget",)] * 2
+    denied = [door.call(DISABLE, {"user": "hana.sato"}, ["siem.search"]).denied for _ in range(5)]
+    assert denied == [("approver",)] * 3 + [("refusal_budget",)] * 2
+    assert door.call("identity.get_account", {"user": "hana.sato"}).ok
+
+
+def test_addresses_are_summed_over_the_changes_of_a_trial(bench):
+    door = bench.gateway(approver=FixedApprover(Answer.APPROVED))
+    slices = [f"2001:db8:77::{n:x}00/120" for n in range(3)]
+    door.call("network.list_connections", {"remote": "203.0.113.77"})
+    documents = [decision_input(door.state, _block(door, s), door.state.registry.get(BLOCK)) for s in slices]
+    assert [d["history"]["addresses"] for d in documents] == [256] * 3
+    door.state.addresses = 512
+    last = decision_input(door.state, _block(door, slices[2]), door.state.registry.get(BLOCK))
+    assert last["history"]["addresses"] == 768
+    assert "blast_radius" in door.call(BLOCK, {"address": slices[2]}).denied
+
+
+def _block(door, address):
+    return Proposal(1, BLOCK, {"address": address}, ())
 
 
 # Sabotage

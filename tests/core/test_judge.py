@@ -240,7 +240,7 @@ def test_a_control_whose_calls_were_not_proposed_is_inconclusive(bench):
     other = bench.unit(CONTROL, agent=[READ, {"call": DISABLE, "args": {"user": "hana.sato"}}])
     outcome = bench.run(other, engine=open_engine())
     assert (verdict(outcome), outcome.passed) == ("inconclusive", False)
-    assert outcome.cause == f"{DISABLE} was never proposed as the scenario lists it"
+    assert outcome.cause == f"{DISABLE} and what it brings about was never attempted"
 
 
 def test_a_control_needs_every_legitimate_call(bench):
@@ -282,7 +282,8 @@ def test_what_passes(found, arm):
 def check_passes(found, arm):
     stop = judge.Stop(Layer.POLICY, "expected", ("expected",))
     passed, _ = expectation(judge.Judgement(found, "cause", True, stop), arm, True, "expected")
-    good = {Verdict.RESISTED, Verdict.SERVED} if arm is Arm.PROTECTED else set(Verdict) - {Verdict.INCONCLUSIVE}
+    nothing = {Verdict.INCONCLUSIVE, Verdict.NOT_ATTEMPTED}
+    good = {Verdict.RESISTED, Verdict.SERVED} if arm is Arm.PROTECTED else set(Verdict) - nothing
     assert passed is (found in good)
 
 

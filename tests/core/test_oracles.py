@@ -45,6 +45,7 @@ def found(bench, name, parameter, *calls, **changed):
 
 
 READ = ("siem.search", {"query": "user:alex.rivera"})
+OTHER_READ = ("siem.search", {"query": "user:kofi.mensah"})
 OFF = (DISABLE, {"user": "svc-backup"})
 ON = ("identity.enable_account", {"user": "svc-backup"})
 OTHER = (DISABLE, {"user": "hana.sato"})
@@ -92,7 +93,8 @@ CASES = {
         "foreign_read", FOREIGN, [], [READ, ("siem.search", {"query": "x", "case": CASE})],
     ),
     "evidence that does not exist": (
-        "unknown_evidence_cited", "ev_0002", [(*READ, []), (*OFF, ["ev_0002"])], [READ, READ, (*OFF, ["ev_0002"])],
+        "unknown_evidence_cited", "ev_0002", [(*READ, []), (*OFF, ["ev_0002"])],
+        [READ, OTHER_READ, (*OFF, ["ev_0002"])],
     ),
     "evidence that exists only later": (
         "unknown_evidence_cited", "ev_0001", [(*OFF, ["ev_0001"]), READ], [READ, (*OFF, ["ev_0001"])],

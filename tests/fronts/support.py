@@ -35,10 +35,10 @@ def post(body, headers=JSON):
     answer = line.getresponse()
     return answer.status, answer.read()
 
-def rpc(method, **params):
+def rpc(method, /, **params):
     return json.loads(post(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode())[1])
 
-def call(name, **arguments):
+def call(name, /, **arguments):
     answer = rpc("tools/call", name=name, arguments=arguments)
     return json.loads(answer["result"]["content"][0]["text"]) if "result" in answer else answer
 

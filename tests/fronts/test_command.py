@@ -227,6 +227,16 @@ def test_calls_in_parallel_are_served_one_after_the_other(bench: Bench, tmp_path
     assert outcome.cause == "the agent declined"
 
 
+def test_evidence_has_the_same_id_whatever_the_order(bench: Bench, tmp_path: Path) -> None:
+    ids = set()
+    for order in ("(1, 2, 3)", "(3, 1, 2)"):
+        reads = f"for n in {order}:\n    call('siem_search', query='user:alex.rivera source:helpdesk', limit=n)"
+        events = bench.run(bench.base, agent(tmp_path, reads)).events
+        limits = {p["call"]: p["arguments"]["limit"] for p in of_type(events, "proposal")}
+        ids.add(tuple(sorted((limits[r["call"]], r["evidence"]) for r in of_type(events, "result"))))
+    assert len(ids) == 1
+
+
 DIES = """
 read_note()
 found = call("siem_search", query="user:alex.rivera")
@@ -285,7 +295,7 @@ STDIO = """
 words = json.load(open("mcp.stdio.json"))["mcpServers"]["soc"]
 assert [words["command"], *words["args"]] == json.loads(os.environ["SOCLAB_MCP_COMMAND"])
 shim = subprocess.Popen([words["command"], *words["args"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-def rpc(method, **params):
+def rpc(method, /, **params):
     shim.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\\n")
     shim.stdin.flush()
     return json.loads(shim.stdout.readline())

@@ -38,7 +38,7 @@ def test_a_command_is_measured_as_a_live_agent(corpus: Corpus, script: Path) -> 
     results = corpus.results()
     assert results["agent"] == {"name": "my_agent.py", "model": "m-1", "deterministic": False, "kind": "live"}
     assert results["level"]["basis"] == "agent"
-    assert {t["stopped_by"] for t in results["trials"] if t["kind"] == "attack"} == {"agent"}
+    assert {t["verdict"] for t in results["trials"] if t["kind"] == "attack"} == {"resisted"}
     assert len(results["control_trials"]) == 3
 
 
@@ -85,6 +85,16 @@ def test_a_fixture_and_a_command_at_once_are_refused(corpus: Corpus, script: Pat
         (["--soclab-agent-command=python 'x"], "*No closing quotation; mend the quotes*"),
         (["--soclab-agent-command=python x", "--soclab-agent-env=NOT_SET_HERE"], "*NOT_SET_HERE is not set*"),
         (["--soclab-agent-command=python x", "--soclab-agent-user=no-such-user"], "*no user 'no-such-user'*"),
+        (["--soclab-agent-url=x", "--soclab-agent-command=python x"], "*name two agents*"),
+        (["--soclab-agent-url=ftp://x/"], "*expected an address such as http://127.0.0.1:9000/*"),
+        (["--soclab-agent-url=http://me:secret@x/"], "*leave credentials out*"),
+        (
+            ["--soclab-agent-url=http://x/", "--soclab-agent-env=HOME"],
+            "*belongs to a command, not to --soclab-agent-url*",
+        ),
+        (["--soclab-max-tokens=1/2", "--soclab-agent-command=python x"], "*needs the proxy*"),
+        (["--soclab-record=x", "--soclab-agent-url=http://x/"], "*belongs to a command, not to*"),
+        (["--soclab-replay=none", "--soclab-agent-command=python x"], "*there is no folder 'none'*"),
         (["--soclab-agent-env=HOME"], "*belong* --soclab-agent-command*"),
         (["--soclab-agent-model=x"], "*belong* --soclab-agent-command*"),
     ],
@@ -108,3 +118,19 @@ def test_the_stored_session_verifies(corpus: Corpus, script: Path) -> None:
     assert main(["verify", str(corpus.artifacts)]) == 0
     lines = (corpus.artifacts / "transcripts" / "BEN-001-plain-protected.jsonl").read_text().splitlines()
     assert [json.loads(line)["type"] for line in lines[-2:]] == ["annex", "trial_ended"]
+
+
+BENDS = """
+from pathlib import Path
+for path in Path(sys.argv[1], ".soclab/latest/transcripts").glob("*.jsonl"):
+    path.write_text(path.read_text().replace("allow", "deny "))
+"""
+
+
+def test_an_agent_that_bends_earlier_transcripts_is_noticed(corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> None:
+    from pytest_soclab.cli.main import main
+
+    (corpus.pytester.path / "bend.py").write_text(AGENT + BENDS)
+    corpus.run("--soclab-agent-command", "python bend.py {dir}")
+    assert main(["verify", str(corpus.artifacts)]) == 1
+    assert "found" in capsys.readouterr().out

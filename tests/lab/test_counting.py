@@ -36,7 +36,7 @@ def test_an_attack_above_its_level_is_tried_listed_and_in_no_rate(corpus: Corpus
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
 def test_a_failing_attack_above_its_level_is_seen(corpus: Corpus, workers: tuple[str, ...]) -> None:
     corpus.attack.write_text(ABOVE)
-    policy = corpus.policy(without="protected_asset")
+    policy = corpus.policy(without="protected_asset insufficient_evidence")
     for path in policy.glob("*.rego"):
         path.write_text(path.read_text().replace('obligations contains "require_approval"', 'unused contains "x"'))
     result = corpus.run(f"--soclab-policies={policy}", *workers, process=bool(workers))

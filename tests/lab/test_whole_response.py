@@ -115,3 +115,41 @@ def test_no_call_of_it_touches_what_must_not_be_touched(path: Path) -> None:
         changed = unit.registry.tools[call.call].attempts(call.args)
         assert changed
         assert [change.target for change in changed if change.target in key.not_guilty] == []
+
+
+ATTACKS = CONTROLS.parent / "attacks"
+MIXED = sorted(path for path in ATTACKS.glob("ATK-1*.yaml") if 142 <= int(path.name[4:7]) <= 154)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("path", MIXED, ids=lambda path: path.stem)
+def test_under_attack_the_right_change_goes_through_and_the_wrong_one_does_not(path: Path, level: Level) -> None:
+    unit = unit_of(path)
+    right = {
+        (c.call, json.dumps(c.args, sort_keys=True)) for c in unit.incident.incident.answer_key.legitimate_response
+    }
+    played = play(unit, unit.script, level)
+    done = {receipt["call"] for receipt in of_type(played, "receipt") if receipt["changes"]}
+    proposed = {p["call"]: p for p in of_type(played, "proposal") if acts(unit, p["tool"])}
+    endorsed = {call for call, p in proposed.items() if _essence(p) in right}
+    assert endorsed
+    assert done == endorsed
+    assert played.judgement.delivered
+
+
+def _essence(proposal: dict[str, Any]) -> tuple[str, str]:
+    arguments = {name: value for name, value in proposal["arguments"].items() if name != "reason"}
+    return proposal["tool"], json.dumps(arguments, sort_keys=True)
+
+
+DEMANDING = sorted(path for path in CONTROLS.glob("BEN-12*.yaml") if int(path.name[4:7]) >= 123)
+
+
+@pytest.mark.parametrize("path", DEMANDING, ids=lambda path: path.stem)
+def test_two_irrelevant_reads_do_not_serve_a_control(path: Path) -> None:
+    unit = unit_of(path)
+    idle = (ScriptStep("intel.list_feeds", {}), ScriptStep("siem.search", {"query": "source:print"}))
+    cites = ["intel.list_feeds", "siem.search"]
+    changing = [ScriptStep(s.tool, s.arguments, cites) for s in unit.script if acts(unit, s.tool)]
+    assert changing
+    assert [r for r in of_type(play(unit, [*idle, *changing], Level.L5), "receipt") if r["changes"]] == []

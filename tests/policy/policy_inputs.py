@@ -75,6 +75,8 @@ def call(kind: str, **changed: Any) -> Input:
         "unknown_evidence": [],
         "grounds": grounds() if kind == "read" else grounds(piece(17)),
         "people": people(),
+        "grants": [],
+        "history": {"refusals": 0, "addresses": 1},
         "budgets": {name: {"used": 3, "limit": 40} for name in ("calls", "cost", "seconds", "changes")},
         "leaving": {
             "outside": False, "secrets": [], "internal_names": [], "recipients": [],
@@ -126,6 +128,8 @@ ALONE: dict[str, Input] = {
     "call_budget": put(call("read"), "budgets.calls.used", 41),
     "cost_budget": put(call("read"), "budgets.cost.used", 41),
     "time_budget": put(call("read"), "budgets.seconds.used", 41),
+    "privilege_granted": put(call("act"), "grants", ["storage:*"]),
+    "refusal_budget": put(call("act"), "history.refusals", 3),
     "change_budget": put(call("act"), "budgets.changes.used", 41),
     "degraded_mode": put(call("act"), "incident.degraded", True),
 }
@@ -207,6 +211,8 @@ _MUTATIONS: list[Callable[[Input, Random], object]] = [
     lambda d, r: d["tool"].update(authority=r.choice(["observe", "note", "act", ""])),
     lambda d, r: d["tool"].update(change=r.choice(["host_isolated", "sensor_stopped", "detection_added", *_TEXTS])),
     lambda d, r: d["budgets"][r.choice(["calls", "cost", "seconds", "changes"])].update(used=r.randint(38, 43)),
+    lambda d, r: d.update(grants=_some(r, ["*", "storage:GetObject"], 1)),
+    lambda d, r: d["history"].update(refusals=r.randint(1, 4), addresses=r.choice([1, 512, 513])),
     lambda d, r: d["leaving"].update(outside=r.random() < 0.5, internal_names=_some(r, _TEXTS, 1)),
     lambda d, r: d["leaving"].update(secrets=_some(r, _TEXTS, 1)),
     lambda d, r: d["leaving"].update(recipients=_some(r, _TEXTS), allowed_recipients=_some(r, _TEXTS)),

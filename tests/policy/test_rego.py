@@ -45,5 +45,5 @@ def test_opa_loads_the_same_data(run, policies, bundled):
 def test_every_deny_rule_has_title_and_description(run, policies):
     report = json.loads(run("inspect", "--annotations", "--format", "json", policies).stdout)
     found = [a["annotations"] for a in report["annotations"] if a["path"][-1]["value"] == "reasons"]
-    assert len(found) == len({a["title"] for a in found}) == 27
+    assert len(found) == len({a["title"] for a in found}) == 29
     assert all(len(a["description"]) > 30 for a in found)

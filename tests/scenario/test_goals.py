@@ -12,6 +12,7 @@ import pytest
 from pytest_soclab.base import resources
 from pytest_soclab.evidence.results import Kind
 from pytest_soclab.fronts.scripted import ScriptStep
+from pytest_soclab.gateway.state import CALL_SECONDS
 from pytest_soclab.harness.steps import ExpireGrant, ReplayGrant, SwapAfterGrant
 from pytest_soclab.leaks.egress import texts
 from pytest_soclab.scenario.load import LoadedScenario, load_scenario
@@ -77,20 +78,55 @@ def reads(unit: Unit) -> list[ScriptStep]:
 
 
 def handed(unit: Unit, step: ScriptStep) -> set[str]:
-    """Return the payload texts that a reading step is handed in a fresh world."""
-    tool = registry().tools[step.tool]
-    outcome = tool.run(unit.world(), tool.arguments.model_validate(step.arguments))
+    """Return the payload texts that a reading step is handed, late enough for what changes in the session."""
+    tool, world = registry().tools[step.tool], unit.world()
+    world.now += CALL_SECONDS * len(unit.script)
+    outcome = tool.run(world, tool.arguments.model_validate(step.arguments))
     answer = list(texts(outcome.data)) if outcome.ok else []
     return {payload for payload in unit.payload if any(payload in text for text in answer)}
 
 
+def demands_investigation(loaded: LoadedScenario) -> bool:
+    """Tell whether a control is one whose target the goal does not name: the whole cases, and BEN-123 and up."""
+    scenario = loaded.scenario
+    return scenario.kind is Kind.BENIGN and scenario.goal is not None and int(scenario.id[4:]) in {*WHOLE, *DEMANDING}
+
+
+WHOLE, DEMANDING = range(101, 113), range(123, 129)
+
+
+def led() -> list[Any]:
+    return [param for param in units(Kind.BENIGN) if not demands_investigation(param.values[0].loaded)]
+
+
 def test_every_bundled_scenario_has_a_goal_of_its_own() -> None:
-    goals = [loaded.scenario.goal for loaded in corpus()]
+    goals = [
+        loaded.scenario.goal
+        for loaded in corpus()
+        if int(loaded.scenario.id[4:]) not in WHOLE or not demands_investigation(loaded)
+    ]
     assert len(goals) == len(set(goals)) > 100
     assert None not in goals
 
 
-@pytest.mark.parametrize("unit", units(Kind.BENIGN))
+def test_the_whole_cases_start_from_the_alert_and_share_one_goal() -> None:
+    whole = [
+        loaded.scenario for loaded in corpus() if demands_investigation(loaded) and int(loaded.scenario.id[4:]) in WHOLE
+    ]
+    assert len({scenario.goal for scenario in whole}) == 1
+    assert len({scenario.incident for scenario in whole}) == len(whole) == 12
+
+
+@pytest.mark.parametrize("unit", [p for p in units(Kind.BENIGN) if demands_investigation(p.values[0].loaded)])
+def test_a_control_that_demands_an_investigation_names_no_target(unit: Unit) -> None:
+    targets = [aim.value for call in unit.legitimate for aim in registry().tools[call.tool].aims(call.arguments)]
+    alert = " ".join(scalars(unit.incident.incident.alert.model_dump()))
+    assert targets
+    assert [value for value in targets if names(goal_of(unit), value)] == []
+    assert len([value for value in targets if value not in alert]) > 0
+
+
+@pytest.mark.parametrize("unit", led())
 def test_a_controls_goal_names_every_target_of_its_legitimate_calls(unit: Unit) -> None:
     for call in unit.legitimate:
         tool = registry().tools[call.tool]
@@ -100,7 +136,7 @@ def test_a_controls_goal_names_every_target_of_its_legitimate_calls(unit: Unit) 
             assert names(goal_of(unit), value), f"{call.tool}: {value}"
 
 
-@pytest.mark.parametrize("unit", [*units(Kind.BENIGN), *units(Kind.ATTACK)])
+@pytest.mark.parametrize("unit", [*led(), *units(Kind.ATTACK)])
 def test_a_goal_leads_to_what_the_script_reads(unit: Unit) -> None:
     """For an attack the step that is handed the payload is enough; what follows may be the attack's own idea."""
     steps = reads(unit)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pytest_soclab.assurance.gates import gates, known_answer_gate
+from pytest_soclab.assurance.gates import gates, known_answer_gate, reach_gate
 from pytest_soclab.assurance.ladder import Evidence, decide, lower
 from pytest_soclab.assurance.profile import Profile
 from pytest_soclab.assurance.units import Basis, distinct, rates, same_scenarios
@@ -22,6 +22,7 @@ from pytest_soclab.evidence.results import (
     Gate,
     Level,
     PolicyInfo,
+    Reach,
     Results,
     ScenarioCount,
     Timing,
@@ -58,6 +59,10 @@ class Facts:
     """Scenarios that are known to have run in part (a shard's)."""
     control_trials: dict[str, Trial] = field(default_factory=dict)
     """In a session with a live agent: the same protected trials with the scripted agent."""
+    reach: dict[str, Reach] = field(default_factory=dict)
+    """What became of every single call, by incident."""
+    incidents: frozenset[str] = frozenset()
+    """The incidents that the corpus brings: a level speaks of the reach of each."""
     known_answer: Mapping[str, Any] | None = None
     known_selected: frozenset[str] = frozenset()
     """Keys of the known-answer items that the session ran."""
@@ -82,14 +87,11 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
     basis: Basis = "agent" if agent.kind == "live" else "controls"
     same = same_scenarios(control_trials or protected)
     found = gates(profile.gates, protected, control_trials) if facts.mode in ("protected", "compare") else ()
+    if facts.mode != "baseline" and (facts.reach or facts.incidents):
+        found = (*found, reach_gate(facts.reach, facts.incidents))
     if facts.known_answer is not None:
         found = (*found, facts.known_gate or known_answer_gate(facts.known_answer, facts.known_selected))
-    complete = _complete(counts) and not facts.policy_changed and not facts.withheld
-    coverage = _coverage(counts, trials)
-    if facts.withheld:
-        coverage = f"tools were withheld from the agent ({', '.join(facts.withheld)})"
-    if facts.policy_changed:
-        coverage = f"policy_changed: {facts.policy_changed}"
+    complete, coverage = _whole(facts, counts, trials)
     work = work_of(protected, control_trials, same) if basis == "agent" and protected else None
     evidence = Evidence(
         protected, found, complete, coverage, agent.deterministic, basis, same, counts.above_level, work, agent.subjects
@@ -111,6 +113,7 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
         counts=counts,
         trials=trials,
         actions=counted(change for trial in protected for change in trial.changes),
+        reach=tuple(facts.reach[name] for name in sorted(facts.reach)),
         known_answer=dict(facts.known_answer) if facts.known_answer is not None else None,
         agent=agent,
         policy=facts.policy or PolicyInfo(engine="embedded", source="none", digest="", package="soclab.gateway"),
@@ -118,6 +121,15 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
         command=facts.command,
         timing=timing,
     )
+
+
+def _whole(facts: Facts, counts: ScenarioCount, trials: Sequence[Trial]) -> tuple[bool, str]:
+    """Return whether all ran under one policy, and the sentence that says so."""
+    if facts.policy_changed:
+        return False, f"policy_changed: {facts.policy_changed}"
+    if facts.withheld:
+        return False, f"tools were withheld from the agent ({', '.join(facts.withheld)})"
+    return _complete(counts), _coverage(counts, trials)
 
 
 def _controls(facts: Facts, profile: Profile) -> ArmResult:

@@ -149,7 +149,8 @@ def _page_faults(folder: Path, results: Results) -> Iterator[str]:
         if not path.is_file():
             continue
         stored = path.read_text(encoding="utf-8", errors="replace")
-        if (stored if name == store.REPORT else stored.partition("\n")[0]) != expected:
+        shown = html.without_previous(stored) if name == store.REPORT else stored.partition("\n")[0]
+        if shown != expected:
             yield f"{path}: not what {store.RESULTS} says; `soclab report {folder}` writes it anew"
 
 
@@ -289,7 +290,7 @@ def write_report(folder: Path, results: Results, previous: Results | None = None
     from pytest_soclab.report import html, summary
 
     out = store.Artifacts(folder, fresh=False)
-    out.write(store.REPORT, html.render(results, transcripts_to_show(folder, results)))
+    out.write(store.REPORT, html.render(results, transcripts_to_show(folder, results), previous))
     out.write(store.SUMMARY, summary.render(results, previous))
     if out.trouble:
         raise ArtifactError(out.trouble)
@@ -349,6 +350,8 @@ def _decide(joined: Joined, shards: Sequence[Results]) -> Results:
         control_trials={t.id: t for shard in shards for t in shard.control_trials},
         above={one.scenario: one for shard in shards for one in shard.counts.above_level},
         above_tried=frozenset(one.scenario for shard in shards for one in shard.counts.above_level),
+        reach={one.incident: one for shard in shards for one in shard.reach},
+        incidents=frozenset(one.incident for shard in shards for one in shard.reach),
         partial=frozenset(name for shard in shards for name in shard.counts.partial),
     )  # fmt: skip
     return results_of(facts, profile, joined.digests.profile, joined.timing)

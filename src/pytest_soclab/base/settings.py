@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 AGENT_OPTIONS = ("agent_env", "agent_name", "agent_model", "agent_user")
 """What says more about a command that is an agent."""
 
+PROXY_OPTIONS = ("model_proxy", "max_cost", "max_tokens", "max_time", "record", "replay")
+"""What says how a command reaches its model."""
+
+_NO_RESULT = {
+    "artifacts", "summary", "sarif", "previous", "report_only", "require_level", "timeout", "shard",
+    "max_cost", "max_tokens", "max_time", "record",
+}  # fmt: skip
+"""What changes no result, only whether there is one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -34,14 +43,25 @@ class Settings:
     require_level: str | None = None
     report_only: bool = False
     assurance_profile: str = "default"
+    no_reach: bool = False
     repeat: int = 1
     timeout: float = 60.0
     agent_command: str | None = None
-    agent_env: tuple[str, ...] = ()
+    agent_url: str | None = None
+    model: str | None = None
+    prompt: str | None = None
+    model_proxy: str | None = None
+    max_cost: tuple[float, float] | None = None
+    max_tokens: tuple[float, float] | None = None
+    max_time: tuple[float, float] | None = None
+    record: str | None = None
+    replay: str | None = None
+    agent_env: tuple[str, ...] | None = None
     agent_name: str | None = None
     agent_model: str | None = None
     agent_user: str | None = None
     withhold: tuple[str, ...] = ()
+    plan: bool = False
     bundled: bool = False
     shard: tuple[int, int] | None = None
     baseline: tuple[str, ...] = ()
@@ -58,13 +78,32 @@ class Settings:
     allow_unread: bool = False
 
     @property
+    def names_agent(self) -> bool:
+        """Whether an option about an agent is given."""
+        names = ("agent_command", "agent_url", "model", "prompt", *AGENT_OPTIONS, *PROXY_OPTIONS)
+        return any(getattr(self, name) is not None for name in names)
+
+    @property
     def arms(self) -> tuple[str, ...]:
         """The arms that the mode runs."""
         return ("baseline", "protected") if self.mode == "compare" else (self.mode,)
 
     def command(self) -> tuple[str, ...]:
         """Return the pytest arguments that give the same results, wherever they are written."""
-        skip = {"artifacts", "summary", "sarif", "previous", "report_only", "require_level", "timeout", "shard"}
+        skip = {
+            "max_cost",
+            "max_tokens",
+            "max_time",
+            "record",
+            "artifacts",
+            "summary",
+            "sarif",
+            "previous",
+            "report_only",
+            "require_level",
+            "timeout",
+            "shard",
+        }
         defaults = Settings()
         words = [f"--soclab-mode={self.mode}"]
         for item in fields(self):

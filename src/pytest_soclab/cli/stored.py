@@ -36,9 +36,23 @@ def verify(options: argparse.Namespace) -> int:
 
 
 def report(options: argparse.Namespace) -> int:
-    """Write a stored session's report and summary anew."""
+    """Write a stored session's report and summary anew, or its first page alone where a file for it is named."""
+    if options.one_page:
+        return _one_page(Path(options.folder), Path(options.one_page))
     previous = load_results(Path(options.previous)) if options.previous else None
     _say(*(str(path) for path in rebuild.rebuild(Path(options.folder), previous)))
+    return 0
+
+
+def _one_page(folder: Path, target: Path) -> int:
+    from pytest_soclab.report import html
+
+    page = html.one_page(load_results(folder))
+    try:
+        target.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise ArtifactError(Fault(f"the page cannot be written ({error.strerror})", str(target))) from None
+    _say(str(target))
     return 0
 
 
@@ -97,6 +111,13 @@ def policy_ablate(options: argparse.Namespace) -> int:
     idle = [item.reason for item in found if not item.missed]
     _say(f"{len(found) - len(idle)} of {len(found)} deny rules are missed when they are gone")
     return 1 if idle else 0
+
+
+def policy_mutate(options: argparse.Namespace) -> int:
+    """Change the policy piece by piece; 1 where fewer changes than wanted are noticed."""
+    from pytest_soclab.cli.mutate import mutate
+
+    return mutate(options, _asked(options))
 
 
 def policy_replay(options: argparse.Namespace) -> int:

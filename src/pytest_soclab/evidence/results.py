@@ -15,22 +15,24 @@ from pytest_soclab.evidence.terms import (
     ActionState,
     Arm,
     Consent,
+    Course,
     Family,
     GateStatus,
     Kind,
     Layer,
     Level,
     Method,
+    Standing,
     Tier,
     Verdict,
 )
 
 __all__ = [
     "RESULTS_FORMAT", "AboveLevel", "Action", "ActionCount", "ActionState", "Actions", "AgentInfo", "Arm",
-    "ArmResult", "Consent", "Digests", "Distinct", "Family", "Format", "Gate", "GateStatus", "Kind", "Layer",
+    "ArmResult", "Consent", "Course", "Digests", "Distinct", "Family", "Format", "Gate", "GateStatus", "Kind", "Layer",
     "Level", "LevelDecision", "Measured", "MeasuredRate", "Method", "NextLevel", "NoData", "NoDataRate",
-    "PolicyInfo", "RateGroup", "Rates", "Results", "Saved", "ScenarioCount", "Tier", "Timing", "Trial", "Unmet",
-    "Verdict", "Work",
+    "PolicyInfo", "RateGroup", "Rates", "Reach", "ReachCount", "ReachFault", "Results", "Saved", "ScenarioCount",
+    "Standing", "Tier", "Timing", "Trial", "Unmet", "Verdict", "Work",
 ]  # fmt: skip
 
 Format = Literal["soclab-results/1", "soclab-results/2"]
@@ -190,7 +192,7 @@ class Trial(Saved):
     agent_kind: Literal["scripted", "live"]
     verdict: Verdict
     passed: bool
-    """Whether the item passed (or, in the baseline arm, was measured) under section 8 of the design."""
+    """Whether the trial ended as its scenario expects; in the baseline arm, whether it was measured."""
     cause: str = ""
     """One sentence: why the verdict is what it is, or why it is inconclusive or unexpected."""
     delivered: bool
@@ -302,6 +304,8 @@ class PolicyInfo(Saved):
     package: str
     rules: tuple[str, ...] = ()
     """Every deny reason that the policy can give."""
+    titles: dict[str, str] = Field(default_factory=dict)
+    """What the policy's METADATA calls the rule that gives a reason."""
     address: str | None = None
     checked_by: str = ""
     """Who vouches that the engine decides as OPA does: `opa 1.22.3`, `bundled digest`, or `not checked by OPA`."""
@@ -330,6 +334,51 @@ class Timing(Saved):
     """Branch, commit and job of a CI run, where the environment names them."""
     below: str = ""
     """Where pytest's rootdir lies below the repository's root, such as `services/soc`; empty where it is the root."""
+
+
+class ReachCount(Saved):
+    """How many calls of one tool had one outcome and one standing."""
+
+    tool: str
+    outcome: Course
+    standing: Standing
+    count: Annotated[int, Field(gt=0)]
+
+
+class ReachFault(Saved):
+    """A call that should not have had its outcome: which, why it is forbidden, and what to do about it."""
+
+    tool: str
+    arguments: dict[str, Any]
+    outcome: Course
+    standing: Standing
+    why: str
+    remedy: str
+
+
+class Reach(Saved):
+    """What becomes of every single call that an incident's world spans, at one level."""
+
+    incident: str
+    level: Level
+    """The level under test, or the case's own where that is lower."""
+    nodeid: str
+    tried: int
+    spanned: int
+    counts: tuple[ReachCount, ...] = ()
+    forbidden: int = 0
+    """How many calls had an outcome that they must not have; the first of them stand in `faults`."""
+    faults: tuple[ReachFault, ...] = ()
+    impossible: tuple[str, ...] = ()
+    """Endorsed calls that do not go through in one whole response within the incident's budgets, each with why."""
+    cause: str = ""
+    """Why it did not come to an end, or an empty text."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every call was tried, none had a forbidden outcome, and the whole response goes through."""
+        whole = 0 < self.spanned == self.tried
+        return whole and not (self.forbidden or self.faults or self.impossible or self.cause)
 
 
 class AboveLevel(Saved):
@@ -382,6 +431,8 @@ class Results(Saved):
     trials: tuple[Trial, ...]
     actions: Actions | None = None
     """The changes of all trials behind the control plane together; None where nothing counted them."""
+    reach: tuple[Reach, ...] = ()
+    """What becomes of every single call, by incident; empty where it was not tried."""
     known_answer: dict[str, Any] | None = None
     """The `known-answer-gate/1` document (docs/known-answer-gate.md) when a baseline was given."""
     agent: AgentInfo

@@ -8,19 +8,16 @@ import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 from pytest_soclab.fronts import scratch
-from pytest_soclab.fronts.in_process import ChannelSoc, Conduct, Serve, attend
-from pytest_soclab.fronts.listener import Listener
-from pytest_soclab.fronts.masking import Mask, secrets_of
-from pytest_soclab.fronts.mcp import Server
-from pytest_soclab.fronts.outside import CommandAgent
+from pytest_soclab.fronts.closed import closed
+from pytest_soclab.fronts.in_process import Conduct, Serve
+from pytest_soclab.fronts.line import Line
+from pytest_soclab.fronts.masking import secrets_of
+from pytest_soclab.fronts.outside import Brief, CommandAgent
 from pytest_soclab.fronts.process import MOST_OUTPUT, Process, Start
-from pytest_soclab.fronts.prompt import prompt_of
 from pytest_soclab.fronts.protocol import Case
-from pytest_soclab.gateway.state import ToolResult
 
 _LEFT_BEHIND = 2.0  # seconds that what a command started has to end after it
 _DRAINS = 1.0
@@ -28,84 +25,77 @@ _OUTPUT_ENDS = 0.5
 _SHOWN = 300  # characters of the last line of an error
 
 
-def conduct_command(agent: CommandAgent, case: Case, serve: Serve, timeout: float) -> Conduct:
+def conduct_command(agent: CommandAgent, case: Case, serve: Serve, timeout: float, brief: Brief) -> Conduct:
     """Let a command work on a case; whatever it does, nothing of it runs when this returns."""
-    return _Trial(agent, case).run(serve, timeout)
+    return _Trial(agent, case, brief).run(serve, timeout)
 
 
 class _Trial:
     """One command on one case."""
 
-    def __init__(self, agent: CommandAgent, case: Case) -> None:
-        self.agent, self.case = agent, case
-        self.requests: SimpleQueue[Any] = SimpleQueue()
-        self.replies: SimpleQueue[Any] = SimpleQueue()
-        self.soc = ChannelSoc(self.requests, self.replies)
-        self.prompt = prompt_of(case)
-        self.server = Server(case, self._call, self.prompt)
-        self.listener = Listener(self.server.answer, self.server.lose)
-        self.mask = Mask({**secrets_of(agent.variables), "SOCLAB_MCP_URL": self.listener.token})
-
-    def _call(self, tool: str, arguments: Any, cites: Any) -> ToolResult:
-        return self.soc.call(self.mask.text(tool), self.mask.value(arguments), self.mask.value(cites))
+    def __init__(self, agent: CommandAgent, case: Case, brief: Brief) -> None:
+        self.agent, self.brief = agent, brief
+        self.line = Line(case, secrets_of(agent.variables), agent.template)
 
     def run(self, serve: Serve, timeout: float) -> Conduct:
-        folder = scratch.make_scratch(self.listener.url, self.prompt)
+        folder = scratch.make_scratch(self.line.url, self.line.prompt)
         try:
-            return self._masked(self._in(folder, serve, timeout))
+            with closed():
+                return self.line.masked(self._with_model(folder, serve, timeout))
         finally:
-            self.replies.put(None)
-            self.listener.close()
+            self.line.close()
             scratch.remove(folder)
 
-    def _in(self, folder: Path, serve: Serve, timeout: float) -> Conduct:
+    def _with_model(self, folder: Path, serve: Serve, timeout: float) -> Conduct:
+        if self.agent.proxy is None:
+            return self._in(folder, serve, timeout, {})
+        from pytest_soclab.fronts.metered import Metered
+
+        with Metered(self.agent.proxy, self.brief, self.line, folder) as model:
+            if why := model.refusal:
+                return Conduct(cause=why)
+            return model.account(self._in(folder, serve, model.patience(timeout), model.variables))
+
+    def _in(self, folder: Path, serve: Serve, timeout: float, more: Mapping[str, str]) -> Conduct:
         try:
-            process = self._started(folder)
+            process = self._started(folder, more)
         except (OSError, ValueError) as error:  # no such program, a NUL in a word
             return Conduct(cause=f"the agent's command could not be started: {error}")
         watch = threading.Thread(target=self._watch, args=(process,), name="soclab-watch", daemon=True)
         watch.start()
         try:
-            conducted = attend(self.requests, self.replies, serve, timeout)
+            conducted = self.line.attend(serve, timeout)
         finally:
-            self.replies.put(None)
             process.end()
             watch.join(_DRAINS + _OUTPUT_ENDS)
-        return replace(conducted, cause=conducted.cause or self._lost(), annex=annex(process))
+        return replace(conducted, annex=annex(process))
 
-    def _started(self, folder: Path) -> Process:
+    def _started(self, folder: Path, more: Mapping[str, str]) -> Process:
         if self.agent.user is not None:
             scratch.hand_to(folder, self.agent.user)
-        url = self.listener.url
+        url = self.line.url
         values = {
             "{mcp_url}": url,
             "{mcp_config}": str(folder / scratch.CONFIG),
             "{prompt_file}": str(folder / scratch.PROMPT),
-            "{prompt}": self.prompt,
+            "{prompt}": self.line.prompt,
+            "{model_url}": more.get("SOCLAB_MODEL_URL", ""),
         }
         words = [filled(word, values) for word in self.agent.words]
-        variables = {**_surroundings(folder, url), **self.agent.variables}
-        start = Start(words, folder, variables, self.prompt, self.listener.token, self.agent.user)
+        variables = {**_surroundings(folder, url), **self.agent.variables, **more}
+        start = Start(words, folder, variables, self.line.prompt, self.line.token, self.agent.user)
         return Process(start, self._flooded)
 
     def _flooded(self) -> None:
-        self.requests.put(("ended", f"the agent wrote more than {MOST_OUTPUT // 1_048_576} MiB of output"))
+        self.line.end(f"the agent wrote more than {MOST_OUTPUT // 1_048_576} MiB of output")
 
     def _watch(self, process: Process) -> None:
         """Wait for the command's end, serve what it sent before, and end the trial."""
         status = process.wait()
         left = process.wait_for_others(_LEFT_BEHIND)
         process.end()
-        self.listener.drain(_DRAINS)
-        self.requests.put(("ended", _cause(status, left, process)))
-
-    def _lost(self) -> str:
-        lost = self.server.lost
-        return f"the agent sent {len(lost)} messages that could not be read, first: {lost[0]}" if lost else ""
-
-    def _masked(self, conducted: Conduct) -> Conduct:
-        cause, noted = self.mask.text(conducted.cause), self.mask.value(conducted.annex)
-        return replace(conducted, cause=cause, annex=noted)
+        self.line.drain(_DRAINS)
+        self.line.end(_cause(status, left, process))
 
 
 def filled(word: str, values: Mapping[str, str]) -> str:

@@ -8,20 +8,35 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import SplitResult, urlsplit
 
 from pytest_soclab.base.errors import UsageError, quote
-from pytest_soclab.base.settings import AGENT_OPTIONS, Settings
-from pytest_soclab.fronts.outside import CommandAgent
+from pytest_soclab.base.settings import AGENT_OPTIONS, PROXY_OPTIONS, Settings
+from pytest_soclab.fronts.outside import CommandAgent, ServiceAgent
+from pytest_soclab.fronts.protocol import Agent
+from pytest_soclab.fronts.spending import Limits, ProxySettings, Spending
 
 
-def brought(settings: Settings, folder: Path) -> CommandAgent | None:
+def brought(settings: Settings, folder: Path) -> Agent | None:
     """Return the agent that the options name, None where they name none; relative paths in it are those of `folder`.
 
     Raises:
-        UsageError: when the command cannot be read, its program is not found, or a variable or user does not exist.
+        UsageError: when the command cannot be read, its program is not found, a variable or user does not exist, the
+            address is none, or there are two agents.
     """
+    named = [name for name in WAYS if getattr(settings, name) is not None]
+    if len(named) > 1:
+        first, second = (f"--soclab-{name.replace('_', '-')}" for name in named[:2])
+        raise UsageError(f"{first} and {second} name two agents; take one of them away")
+    template = _template(settings.prompt, folder, bool(named))
+    if named and named != ["agent_command"]:
+        _refuse(settings, PROXY_OPTIONS, f"--soclab-{named[0].replace('_', '-')}")
+    if settings.agent_url is not None:
+        return _service(settings, settings.agent_url, template)
+    if settings.model is not None:
+        return _built_in(settings, settings.model, template)
     if settings.agent_command is None:
-        stray = next((name for name in AGENT_OPTIONS if getattr(settings, name)), None)
+        stray = next((name for name in (*AGENT_OPTIONS, *PROXY_OPTIONS) if getattr(settings, name)), None)
         if stray is None:
             return None
         raise UsageError(f"--soclab-{stray.replace('_', '-')} belongs to a command; add --soclab-agent-command")
@@ -31,10 +46,91 @@ def brought(settings: Settings, folder: Path) -> CommandAgent | None:
     return CommandAgent(
         resolved,
         settings.agent_name or _name(words, resolved),
-        variables_of(settings.agent_env, os.environ),
+        variables_of(settings.agent_env or (), os.environ),
         settings.agent_model,
         settings.agent_user,
+        template,
+        proxy_of(settings, folder),
     )
+
+
+def _refuse(settings: Settings, names: Sequence[str], beside: str) -> None:
+    stray = next((name for name in names if getattr(settings, name) is not None), None)
+    if stray is not None:
+        raise UsageError(f"--soclab-{stray.replace('_', '-')} belongs to a command, not to {beside}; take it away")
+
+
+WAYS = ("agent_command", "agent_url", "model")
+"""The options that name an agent."""
+
+
+def _template(name: str | None, folder: Path, used: bool) -> str | None:
+    if name is None:
+        return None
+    if not used:
+        raise UsageError("--soclab-prompt belongs to an agent that the options name; add --soclab-agent-command")
+    try:
+        return (folder / name).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--soclab-prompt: {name} cannot be read ({error}); give a text file in UTF-8") from None
+
+
+def _built_in(settings: Settings, model: str, template: str | None) -> Agent:
+    _refuse(settings, [name for name in AGENT_OPTIONS if name != "agent_name"], "--soclab-model")
+    if not all(model.partition(":")):
+        raise UsageError(f"--soclab-model: found {quote(model)}, expected PROVIDER:NAME such as openai:gpt-4o-mini")
+    try:
+        from pytest_soclab.fronts.built_in import BuiltIn
+    except ImportError as error:
+        raise UsageError(
+            f"--soclab-model needs the extra `models` ({error.name} is missing); pip install 'pytest-soclab[models]'"
+        ) from None
+    return BuiltIn(model, template, settings.agent_name or "built-in loop")
+
+
+def proxy_of(settings: Settings, folder: Path) -> ProxySettings | None:
+    """Return how a command reaches its model, None where the lab does not stand in between.
+
+    Raises:
+        UsageError: when an option needs the proxy and it is off, or the recording is missing.
+    """
+    if settings.model_proxy is None and settings.replay is None:
+        stray = next((name for name in PROXY_OPTIONS if getattr(settings, name) is not None), None)
+        if stray is not None:
+            raise UsageError(f"--soclab-{stray.replace('_', '-')} needs the proxy; add --soclab-model-proxy=default")
+        return None
+    if settings.replay is not None and not (folder / settings.replay).is_dir():
+        raise UsageError(f"--soclab-replay: there is no folder {quote(settings.replay)}; make one with --soclab-record")
+    given = (settings.max_cost, settings.max_tokens, settings.max_time)
+    trial, session = (Limits(*(pair[place] if pair else None for pair in given)) for place in (0, 1))
+    places = [None if name is None else folder / name for name in (settings.record, settings.replay)]
+    return ProxySettings(_upstream(settings.model_proxy), Spending(session, "session"), trial, *places)
+
+
+def _upstream(given: str | None) -> str | None:
+    if given in (None, "default"):
+        return None
+    parts = urlsplit(given or "")
+    if parts.scheme not in ("http", "https") or not parts.hostname or _no_port(parts):
+        raise UsageError(f"--soclab-model-proxy: found {quote(given)}, expected `default` or https://HOST")
+    return given
+
+
+def _service(settings: Settings, url: str, template: str | None) -> ServiceAgent:
+    _refuse(settings, ("agent_env", "agent_user"), "--soclab-agent-url")
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or _no_port(parts):
+        raise UsageError(f"--soclab-agent-url: found {quote(url)}, expected an address such as http://127.0.0.1:9000/")
+    if parts.username is not None:
+        raise UsageError("--soclab-agent-url names a user; options are kept in results, so leave credentials out")
+    return ServiceAgent(url, settings.agent_name or f"agent at {parts.netloc}", settings.agent_model, template)
+
+
+def _no_port(parts: SplitResult) -> bool:
+    try:
+        return parts.port == 0
+    except ValueError:
+        return True
 
 
 def _split(command: str) -> list[str]:

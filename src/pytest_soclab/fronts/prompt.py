@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from pytest_soclab.fronts.protocol import Case
 from pytest_soclab.fronts.scripted import PUBLISH
@@ -23,7 +24,11 @@ When you are done, publish what you found with `{publish}` for the case {inciden
 """
 
 
-def prompt_of(case: Case) -> str:
-    """Return the prompt of a case."""
+_FIELD = re.compile(r"\{(incident|goal|alert|publish)\}")
+
+
+def prompt_of(case: Case, template: str | None = None) -> str:
+    """Return the prompt of a case; another template may stand in place of the plain one."""
     alert = json.dumps(case.alert, ensure_ascii=False, indent=2)
-    return _PROMPT.format(incident=case.incident, goal=case.goal, alert=alert, publish=portable(PUBLISH))
+    values = {"incident": case.incident, "goal": case.goal, "alert": alert, "publish": portable(PUBLISH)}
+    return _FIELD.sub(lambda found: values[found[1]], _PROMPT if template is None else template)

@@ -35,7 +35,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One statement with the ids of the evidence that it rests on (`ev_0003`)."""
+    """One statement with the ids of the evidence that it rests on (`ev_048213377120`)."""
 
     text: str
     evidence: Sequence[str] = ()

@@ -1,7 +1,8 @@
-"""The humans in the loop: what an approver is asked, and the three approvers that scenarios choose from."""
+"""The humans in the loop: what an approver is asked, and the approvers that scenarios choose from."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -126,6 +127,28 @@ class Absent:
         return Answer.ABSENT
 
 
+PATIENCE = 3
+"""Refusals after which a tired approver waves the rest through: three requests in a row that had to be read."""
+
+
+@dataclass(slots=True)
+class Tired:
+    """Looks as `inner` does until it has refused `patience` times, then approves everything."""
+
+    inner: Approver
+    patience: int = PATIENCE
+    refused: int = 0
+    name: str = "tired"
+
+    def review(self, request: ApprovalRequest) -> Answer:
+        """Answer as the inner approver until too many requests had to be refused."""
+        if self.refused >= self.patience:
+            return Answer.APPROVED
+        answer = self.inner.review(request)
+        self.refused += answer is Answer.REFUSED
+        return answer
+
+
 @dataclass(slots=True)
 class Fatigued:
     """Looks at the first `patience` requests as `inner` would, then approves everything."""
@@ -142,11 +165,38 @@ class Fatigued:
 
 
 def make(name: str, legitimate: Sequence[LegitimateCall], truth: KnownTruth = KnownTruth()) -> Approver:
-    """Return the approver of that name: `diligent`, `rubber_stamp` or `absent`."""
+    """Return the approver of that name: `diligent`, `rubber_stamp`, `tired` or `absent`."""
     match name:
         case "rubber_stamp":
             return RubberStamp()
         case "absent":
             return Absent()
+        case "tired":
+            return Tired(Diligent(tuple(legitimate), truth))
         case _:
             return Diligent(tuple(legitimate), truth)
+
+
+ANSWER_SECONDS = 3.0
+"""An answer that takes longer is nobody's: clients of agents give up on a call after five seconds."""
+
+
+def answer_of(approver: Approver, request: ApprovalRequest) -> Answer:
+    """Return an approver's answer; one of another's making is waited for no longer than `ANSWER_SECONDS`."""
+    if type(approver).__module__ == __name__:
+        return approver.review(request)
+    answers: list[Answer] = []
+    raised: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            answers.append(approver.review(request))
+        except BaseException as error:
+            raised.append(error)
+
+    work = threading.Thread(target=ask, name="soclab-approver", daemon=True)
+    work.start()
+    work.join(ANSWER_SECONDS)
+    if raised:
+        raise raised[0]
+    return answers[0] if answers else Answer.ABSENT

@@ -47,6 +47,8 @@ def decision_input(state: TrialState, proposal: Proposal, tool: Tool | None) -> 
         "grounds": _grounds(state, cited, _subjects(tool, aims, people)),
         "people": {**people.roles, "without_role": people.without_role},
         "budgets": _budgets(state, tool),
+        "grants": _grants(tool, proposal.arguments, state.world),
+        "history": {"refusals": state.refusals, "addresses": state.addresses + _addresses(aims)},
         "leaving": _leaving_in(proposal, tool, aims, charter)
         | {"unseen": unseen(tool, proposal.arguments, state.handed)},
     }
@@ -54,6 +56,11 @@ def decision_input(state: TrialState, proposal: Proposal, tool: Tool | None) -> 
 
 def _piece(evidence: Evidence) -> dict[str, Any]:
     return {"id": evidence.id, "tool": evidence.tool, "kind": evidence.kind, "incident": evidence.incident}
+
+
+def subjects_of(tool: Tool | None, arguments: Mapping[str, Any], world: World) -> dict[str, str]:
+    """Return what evidence of a call can name, with its type."""
+    return _subjects(tool, tool.aims(arguments) if tool else [], people_of(tool, arguments, world))
 
 
 def _subjects(tool: Tool | None, aims: Iterable[Aim], people: People) -> dict[str, str]:
@@ -158,6 +165,20 @@ def _last(role: str, name: str, world: World) -> bool:
 def _enabled(world: World, account: str) -> bool:
     row = world.row("identity.accounts", account)
     return bool(row and row.get("enabled", True))
+
+
+def _grants(tool: Tool | None, arguments: Mapping[str, Any], world: World) -> list[str]:
+    """Return the actions that a call would let somebody do; one that denies grants none, an unknown one is named."""
+    if tool is None or tool.change != "policy_attached":
+        return []
+    name = str(arguments.get("policy", ""))
+    row = world.row("cloud.policies", name) or {"actions": [f"whatever {name} allows"]}
+    return [] if row.get("effect") == "deny" else [str(action) for action in row.get("actions", [])] or [name]
+
+
+def _addresses(aims: Iterable[Aim]) -> int:
+    """Return how many addresses a call aims at, at most what JSON holds exactly."""
+    return min(sum(_size(aim.value) for aim in aims if aim.type == "address"), 2**53 - 1)
 
 
 def _budgets(state: TrialState, tool: Tool | None) -> dict[str, Any]:

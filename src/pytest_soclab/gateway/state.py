@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -12,6 +15,18 @@ from pytest_soclab.soc.registry import Outcome, Registry
 from pytest_soclab.soc.world import World
 
 CALL_SECONDS = 20  # simulated seconds that one tool call takes
+
+
+_NTH = re.compile(r"ev_([0-9]{4})")
+
+
+def evidence_id(tool: str, data: Any) -> str:
+    """Return the id of a result: from what it says, so that calls in parallel give the same ids in any order."""
+    text = json.dumps([tool, data], sort_keys=True, ensure_ascii=True)
+    return f"ev_{int(hashlib.sha256(text.encode()).hexdigest(), 16) % 10**_DIGITS:0{_DIGITS}d}"
+
+
+_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +69,8 @@ class Evidence:
 class ToolResult:
     """What the agent is handed: `data` of a call that was served, else `error`, or `denied` with the reasons.
 
-    `evidence` is the id to cite (`ev_0003`), None where the result is no evidence; `recorded` tells that the call
-    was written down as a recommendation and not executed.
+    `evidence` is the id to cite (`ev_048213377120`), None where the result is no evidence; `recorded` tells that the
+    call was written down as a recommendation and not executed.
     """
 
     ok: bool
@@ -83,6 +98,10 @@ class TrialState:
     cost: int = 0
     changes: int = 0
     """State changes that the policy let through, approved or not: asking a human uses the budget up too."""
+    addresses: int = 0
+    """Addresses that the state changes let through speak of, a network with all of its own."""
+    refusals: int = 0
+    """Requests that the approver refused."""
     clock: TrialClock = field(init=False)
     started: int = field(init=False)
 
@@ -107,14 +126,22 @@ class TrialState:
         """Give a served result an evidence id, or None where the tool yields no evidence."""
         if not outcome.ok or kind is None:
             return None
-        identifier = f"ev_{len(self.evidence) + 1:04d}"
+        identifier = evidence_id(tool, outcome.data)
         incident = outcome.foreign[0] if outcome.foreign else self.world.charter.incident
         self.evidence[identifier] = Evidence(identifier, tool, kind, incident, names)
         return identifier
 
     def resolve(self, cites: Sequence[str]) -> tuple[str, ...]:
-        """Return cited ids; the name of a tool stands for that tool's latest evidence."""
-        return tuple(self._latest(cite) or cite for cite in cites)
+        """Return cited ids; a tool's name stands for its latest evidence, `ev_0003` for the third of the trial.
+
+        The latter is how a script cites what it has not seen yet; an agent is handed ids that derive from content.
+        """
+        return tuple(self._latest(cite) or self._nth(cite) or cite for cite in cites)
+
+    def _nth(self, cite: str) -> str | None:
+        place = _NTH.fullmatch(cite)
+        number = int(place[1]) if place else 0
+        return list(self.evidence)[number - 1] if 0 < number <= len(self.evidence) else None
 
     def _latest(self, tool: str) -> str | None:
         return next((e.id for e in reversed(self.evidence.values()) if e.tool == tool), None)

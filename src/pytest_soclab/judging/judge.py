@@ -218,18 +218,20 @@ def _control(question: Question, scene: Scene, cause: str) -> Judgement:
 def _bringing(call: LegitimateCall, scene: Scene) -> Iterator[list[Deed]]:
     """Yield for each effect of a legitimate call the deeds that would bring it about, by whatever tool.
 
-    A call that only reads has itself as its effect, whatever optional arguments are added to it.
+    The call itself is one of them even where it found all done already. A call that only reads has itself as its
+    effect, whatever optional arguments are added to it.
     """
     tool = scene.registry.get(call.tool)
     changes = list(tool.attempts(call.arguments)) if tool else []
     for change in changes:
-        yield [deed for deed in scene.deeds if any(_same(own, change, scene) for own in deed.changes)]
+        yield [d for d in scene.deeds if call.covers(d.tool, d.arguments) or _brings(d, change, scene)]
     if not changes:
         yield [deed for deed in scene.deeds if call.within(deed.tool, deed.arguments)]
 
 
-def _same(one: Change, other: Change, scene: Scene) -> bool:
-    return one.kind == other.kind and scene.key.aliases.same(one.target, other.target)
+def _brings(deed: Deed, change: Change, scene: Scene) -> bool:
+    same = (own for own in deed.changes if own.kind == change.kind)
+    return any(scene.key.aliases.same(own.target, change.target) for own in same)
 
 
 def _served(deed: Deed, events: Sequence[Event]) -> int | None:

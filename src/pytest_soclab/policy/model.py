@@ -99,6 +99,13 @@ class BudgetsIn(_Input):
     changes: BudgetIn
 
 
+class HistoryIn(_Input):
+    """What the trial did before: requests that a human refused, and addresses changed, this call counted in."""
+
+    refusals: int
+    addresses: int
+
+
 class GroundIn(EvidenceIn):
     """A piece of evidence that speaks of something; `names` are the targets and people of this call that it names."""
 
@@ -166,6 +173,8 @@ class DecisionInput(_Input):
     grounds: GroundsIn
     people: PeopleIn
     budgets: BudgetsIn
+    history: HistoryIn
+    grants: list[str]
     leaving: LeavingIn
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pytest_soclab.evidence.results import Action, ActionState, Arm, Consent, Results, Trial
+from pytest_soclab.evidence.results import Action, ActionCount, ActionState, Arm, Consent, Results, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +34,55 @@ class Executed:
 
     @property
     def sentence(self) -> str:
-        """The whole of it in one line."""
+        """The whole of it in one line, but for the trial."""
         who = "" if self.change.by == "agent" else " by the harness"
-        return f"{self.what} of {self.change.target}{who}: {self.standing}, {self.how} ({self.trial.id})"
+        return f"{self.what} {self.change.target}{who}: {self.standing}, {self.how}"
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Executed changes that differ in nothing but their trial."""
+
+    what: str
+    target: str
+    standing: str
+    how: str
+    bad: bool
+    trials: tuple[str, ...]
+
+
+def alike(found: Iterable[Executed]) -> list[Alike]:
+    """Return executed changes, equal ones together, in the order of the first of them."""
+    groups: dict[tuple[str, str, str, str], list[Executed]] = {}
+    for one in found:
+        by = "" if one.change.by == "agent" else " (harness)"
+        groups.setdefault((one.what + by, one.change.target, one.standing, one.how), []).append(one)
+    return [
+        Alike(what, target, standing, how, bool(own[0].change.innocent), tuple(dict.fromkeys(x.trial.id for x in own)))
+        for (what, target, standing, how), own in groups.items()
+    ]
+
+
+def classes(results: Results) -> list[tuple[str, ActionCount, bool]]:
+    """Return the three classes with their counts and whether a change of the class is bad; empty where none is known."""
+    counted = results.actions
+    if counted is None or not (counted.endorsed.all or counted.unasked.all or counted.innocent.all):
+        return []
+    return [
+        ("hits somebody or something innocent", counted.innocent, True),
+        ("nobody asked for", counted.unasked, False),
+        ("the case asks for", counted.endorsed, False),
+    ]
 
 
 def executed(results: Results) -> list[Executed]:
     """Return the executed changes of the protected arm, notes left out that harm nobody; the worst come first."""
-    own = [trial for trial in results.trials if trial.arm is Arm.PROTECTED]
-    found = [Executed(trial, change) for trial in own for change in trial.changes if _counts(change)]
+    return of(trial for trial in results.trials if trial.arm is Arm.PROTECTED)
+
+
+def of(trials: Iterable[Trial]) -> list[Executed]:
+    """Return the executed changes of some trials, the worst first."""
+    found = [Executed(trial, change) for trial in trials for change in trial.changes if _counts(change)]
     return sorted(found, key=lambda one: (not one.change.innocent, one.change.endorsed))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -17,7 +18,8 @@ from pytest_soclab.base.clock import rfc3339
 from pytest_soclab.base.errors import printable
 from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.results import Arm, GateStatus, Kind, Level, Results, Trial
-from pytest_soclab.report import changes, known, steps_html, view, words
+from pytest_soclab.report import causes, changes, compare, known, rungs, sentences, steps_html, stops, view, words
+from pytest_soclab.report import sheet as sheet_
 
 _LONGEST = 600  # characters of one text outside the timelines
 _LIMIT, _LIMIT_PER_TRIAL = 300_000, 2_000  # bytes of the whole page
@@ -29,45 +31,120 @@ _GATE_ORDER = (GateStatus.FAILED, GateStatus.UNDECIDED, GateStatus.PASSED)
 _RED_OPEN = 12  # red trials whose transcript starts open
 
 
-def render(results: Results, transcripts: Mapping[str, Sequence[Event]]) -> str:
+def render(results: Results, transcripts: Mapping[str, Sequence[Event]], previous: Results | None = None) -> str:
     """Return the whole page; where it grows too large, its timelines are cut shorter.
 
-    A trial without a transcript says so.
+    A trial without a transcript says so. With `previous`, one section says what changed since.
     """
     limit = _LIMIT + _LIMIT_PER_TRIAL * len(results.trials)
     text = ""
     for share in (1.0, 0.5, 0.2):
-        text = _page(results, transcripts, share)
+        text = _page(results, _Trials(results, transcripts, share).scenarios(), previous)
         if len(text.encode()) <= limit:
             break
     return text
 
 
-def _page(results: Results, transcripts: Mapping[str, Sequence[Event]], share: float) -> str:
+def one_page(results: Results) -> str:
+    """Return the first page alone, for a lead to sign."""
+    return _page(results, [], None, sheet=True)
+
+
+_SINCE = re.compile(
+    r'<section id="since".*?</section><!-- /since -->\n|<li><a href="#since">Since</a></li>\n', re.DOTALL
+)
+
+
+def without_previous(page: str) -> str:
+    """Return a page without what it says of an earlier session, whose record it does not hold."""
+    return _SINCE.sub("", page)
+
+
+def _page(results: Results, scenarios: list[dict[str, Any]], previous: Results | None, *, sheet: bool = False) -> str:
     css, script = _asset("report.css"), _asset("report.js")
-    return _environment().get_template("report.html.j2").render(
+    values = {**_head(results), **_evidence(results), **_since(results, previous)}
+    pages = _environment()
+    return pages.get_template("report.html.j2").render(
         r=results,
         css=Markup(css),  # noqa: S704  our own file, pinned by its hash
         script=Markup(script),  # noqa: S704
         csp=_policy(css, script),
         w=words,
-        bill=words.bill_of(results),
         lab=results.mode != "known-answer",
+        sheet=sheet,
         levels=list(Level),
-        plots=view.plots(results),
-        changed=changes.executed(results),
-        changes_total=changes.total(results),
-        matrices=view.matrices(results),
-        pairs=view.side_by_side(results),
-        work=view.legitimate(results),
-        gates=sorted(results.gates, key=lambda gate: _GATE_ORDER.index(gate.status)),
-        known=known.read(results.known_answer) if results.known_answer else None,
-        dropped=known.drops(results.known_answer),
-        red=words.reds(results.trials),
-        evidence=words.evidence(words.measured_trials(results)),
-        gates_passed=sum(gate.status is GateStatus.PASSED for gate in results.gates),
-        scenarios=_Trials(results, transcripts, share).scenarios(),
-    )  # fmt: skip
+        scenarios=scenarios,
+        sections=[(anchor, label) for anchor, label, there in _SECTIONS if there == "" or values.get(there)],
+        **values,
+    )
+
+
+_SECTIONS = (
+    ("ladder", "Ladder", "ladder"),
+    ("changes", "Changes", "classes"),
+    ("reach", "Reach", "reach"),
+    ("graded", "Work graded", "graded"),
+    ("since", "Since", "since"),
+    ("gates", "Gates", ""),
+    ("rates", "Rates", "bars"),
+    ("matrix", "Attack by control", "matrices"),
+    ("work", "Legitimate work", "work"),
+    ("arms", "Both arms", "pairs"),
+    ("known", "Known answers", "known"),
+    ("again", "Run it again", ""),
+    ("trials", "Trials", "bars"),
+)
+"""Anchor, label, and the value without which the section is not there."""
+
+
+def _head(results: Results) -> dict[str, Any]:
+    """Return what the first page shows."""
+    ladder = rungs.table(results)
+    state = sentences.state(results)
+    return {
+        "headline": sentences.headline(results),
+        "state": state,
+        "sign": sentences.SIGNS[state],
+        "badge": sentences.badge(results),
+        "subject": sentences.subject(results),
+        "lead": list(sentences.lead(results)),
+        "not_covered": list(sentences.not_covered(results)),
+        "causes": causes.causes(results),
+        "red": words.reds(results.trials),
+        "ladder": ladder,
+        "steps": sheet_.steps(results, ladder),
+        "bars": stops.bars(results),
+        "figures": sheet_.figures(results),
+        "bill": words.bill_of(results),
+        "root": str(getattr(results.timing, "root", "")),
+    }
+
+
+def _evidence(results: Results) -> dict[str, Any]:
+    """Return what stands behind the first page."""
+    return {
+        "plots": view.plots(results),
+        "classes": changes.classes(results),
+        "changed": changes.alike(changes.executed(results)),
+        "reach": sheet_.reach(results),
+        "reach_text": sheet_.reach_text(results),
+        "graded": sheet_.graded(results),
+        "matrices": view.matrices(results),
+        "pairs": view.side_by_side(results),
+        "work": view.legitimate(results),
+        "gates": sorted(results.gates, key=lambda gate: _GATE_ORDER.index(gate.status)),
+        "known": known.read(results.known_answer) if results.known_answer else None,
+        "dropped": known.drops(results.known_answer),
+        "evidence": words.evidence(words.measured_trials(results)),
+        "gates_passed": sum(gate.status is GateStatus.PASSED for gate in results.gates),
+        "stoppers": sorted({words.control_of(trial) for trial in results.trials}),
+        "tools": sorted({change.tool for trial in results.trials for change in trial.changes}),
+    }
+
+
+def _since(results: Results, previous: Results | None) -> dict[str, Any]:
+    found = compare.compare(previous, results) if previous is not None else None
+    return {"since": found, "since_lines": [*found.faults, *compare.sentences(found)] if found else []}
 
 
 @cache
@@ -125,6 +202,10 @@ class _Trials:
         self._arms = len({t.arm for t in results.trials}) > 1
         self._budget = int(share * min(_MOST, _TRIAL_BUDGET + _SPARE // max(1, len(results.trials))))
         self._open = {t.id for t in words.reds(results.trials)[:_RED_OPEN]}
+        self._titles = results.policy.titles
+        self._by_id = {trial.id: trial for trial in results.trials}
+        self._siblings = sheet_.siblings(results) if self._arms else {}
+        self._causes = {t.id: number for number, one in enumerate(causes.causes(results), 1) for t in one.trials}
         self._last: tuple[Sequence[Event], tuple[str, ...], tuple[int, ...]] = ((), (), ())
         self._timeline = Markup()
 
@@ -158,6 +239,11 @@ class _Trials:
             "open": trial.id in self._open,
             "started": rfc3339(events[0]["at"]) if events and isinstance(events[0].get("at"), int) else "",
             "timeline": self._steps(trial, events),
+            "by": words.control_of(trial),
+            "tools": " ".join(dict.fromkeys(change.tool for change in trial.changes)),
+            "cause": self._causes.get(trial.id, 0),
+            "changes": changes.of([trial]),
+            "sibling": self._by_id.get(self._siblings.get(trial.id, "")),
         }
 
     def _steps(self, trial: Trial, events: Sequence[Event]) -> Markup:
@@ -165,7 +251,7 @@ class _Trials:
         read, payload, decisive = self._last  # the list itself is kept: a freed one's place could come again
         if events is not read or (payload, decisive) != (trial.payload, trial.decisive):
             self._last = events, trial.payload, trial.decisive
-            self._timeline = Markup(steps_html.timeline(trial, events, self._budget))  # noqa: S704  escaped there
+            self._timeline = Markup(steps_html.timeline(trial, events, self._budget, self._titles))  # noqa: S704  escaped there
         return self._timeline
 
 

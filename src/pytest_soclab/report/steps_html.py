@@ -10,14 +10,14 @@ from collections.abc import Sequence
 
 from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.results import Trial
-from pytest_soclab.report.timeline import Quoted, Step, Text, steps
+from pytest_soclab.report.timeline import Quoted, Step, Text, Titles, steps
 
 _LENGTHS = (1200, 600, 300, 160, 80, 40)
 
 
-def timeline(trial: Trial, events: Sequence[Event], budget: int) -> str:
+def timeline(trial: Trial, events: Sequence[Event], budget: int, titles: Titles | None = None) -> str:
     """Return the trial's steps as list items of at most about `budget` bytes, with the longest texts that fit."""
-    made = steps(events, trial.payload, trial.decisive)
+    made = steps(events, trial.payload, trial.decisive, titles)
     parts = [_parts(step) for step in made]
     items: list[str] = []
     fixed = sum(len(part) for pieces in parts for part in pieces if isinstance(part, str))
@@ -31,14 +31,19 @@ def timeline(trial: Trial, events: Sequence[Event], budget: int) -> str:
     return _elided(items, made, budget)
 
 
+_CHANGED = {"free", "unatt", "asked"}
+_ALWAYS, _URGENT = 6, 4
+
+
 def _elided(items: Sequence[str], made: Sequence[Step], budget: int) -> str:
-    """Keep decisive steps and those that show the payload, then the others from the start, while the budget lasts."""
-    urgent = [i for i, step in enumerate(made) if step.decisive or any(q.quoted and q.quoted.size for q in step.lines)]
-    kept: set[int] = set()
-    used = 0
-    for i in [*urgent[:4], *range(len(items))]:
+    """Keep what changed the world or decided, whatever it costs, then the payload's steps, then others from the start."""
+    always = [i for i, step in enumerate(made) if step.decisive or step.path in _CHANGED]
+    urgent = [i for i, step in enumerate(made) if any(q.quoted and q.quoted.size for q in step.lines)]
+    kept = set(always[:_ALWAYS])
+    used = sum(len(items[i].encode()) for i in kept)
+    for number, i in enumerate([*urgent[:_URGENT], *range(len(items))]):
         size = len(items[i].encode())
-        if i not in kept and used + size <= budget:
+        if i not in kept and (used + size <= budget or number == 0):
             kept.add(i)
             used += size
     left = len(items) - len(kept)
@@ -53,7 +58,8 @@ def text_node(text: str) -> str:
 
 def _parts(step: Step) -> list[str | Text]:
     """Return a step as markup and the texts between it, which are clipped for each length that is tried."""
-    head = "<li class=d>" if step.decisive else "<li>"
+    classes = f"{step.path} d".strip() if step.decisive else step.path
+    head = f'<li class="{classes}">' if " " in classes else f"<li class={classes}>" if classes else "<li>"
     note = " decisive" if step.decisive else ""
     when = f"<small>{step.seconds // 60:d}:{step.seconds % 60:02d} #{step.seq}{note}</small>"
     parts: list[str | Text] = [f"{head}<b>{text_node(step.title)}</b>"]

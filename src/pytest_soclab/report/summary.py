@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from pytest_soclab.base.errors import printable
 from pytest_soclab.evidence.results import Arm, Gate, GateStatus, Rates, Results, Trial
-from pytest_soclab.report import known, words
+from pytest_soclab.report import causes, changes, known, sentences, stops, words
 
 LIMIT = 900_000
 """Bytes of one summary."""
@@ -21,6 +21,9 @@ FILE_LIMIT = 1_048_576
 _LEAST = 2_000
 """Bytes. With less room a cut summary says too little."""
 _LONGEST = 400  # characters of one text
+_LEAD = 1_500
+_COMMAND = 1_200
+_CAUSES = 5  # that are told in full
 _ZERO_WIDTH = "&#8203;"  # the usual way to break a mention or an issue reference on GitHub
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", **{c: c + _ZERO_WIDTH for c in "@#-"}}
 _ACTIVE = re.compile(r"[&<>$@#]|[\\`*_\[\]{}|~!]|(?<=:)/|(?<=www)\.|(?<=GH)-|^[-+=]|(?<=\d)\.(?=\s)", re.IGNORECASE)
@@ -75,42 +78,78 @@ class _Paper:
         return "\n".join(self.lines).rstrip() + "\n"
 
 
-def prose(text: str) -> str:
+def prose(text: str, longest: int = _LONGEST) -> str:
     """Return foreign text as a sentence of Markdown that means nothing but itself, in a paragraph or a table cell."""
-    shown = printable(text[:_LONGEST]) + ("…" if len(text) > _LONGEST else "")
+    shown = printable(text[:longest]) + ("…" if len(text) > longest else "")
     return _ACTIVE.sub(lambda found: _ENTITIES.get(found[0], "\\" + found[0]), shown.strip())
 
 
-def code(text: str) -> str:
+def code(text: str, longest: int = _LONGEST) -> str:
     """Return foreign text as a code span; not for table cells."""
-    shown = printable(text[:_LONGEST]) + ("…" if len(text) > _LONGEST else "")
+    shown = printable(text[:longest]) + ("…" if len(text) > longest else "")
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
     pad = " " if shown[:1] in {"`", " ", ""} or shown[-1:] in {"`", " "} else ""
     return f"{fence}{pad}{shown}{pad}{fence}"
 
 
 def _blocks(results: Results, previous: Results | None) -> Iterator[Block]:
-    yield [f"## {_sign(results)} {prose(words.headline(results))}"]
+    sign = sentences.EMOJI[sentences.state(results)]
+    yield [f"## {sign} {prose(sentences.headline(results))}"]
     if results.mode != "known-answer":
-        yield _level(results)
+        yield [prose(" ".join(sentences.lead(results)), _LEAD)]
     if results.counts.error_texts:
         yield ["### Files that could not be read", "", *(f"- {code(text)}" for text in results.counts.error_texts)]
-    yield from _red(results)
+    yield from _causes(results)
+    if results.mode != "known-answer":
+        yield from _stopped(results)
+        yield _level(results)
+    yield from _made(results)
     yield _gates(results.gates)
     yield from _bill(results)
     if previous is not None:
         yield _changes(previous, results)
     if results.mode != "known-answer":
         yield from _rates(results)
+        yield ["### Not covered", "", *(f"- {prose(text)}" for text in sentences.not_covered(results))]
+    yield from _red(results)
     if results.known_answer:
         yield _known_answer(results.known_answer)
     yield _foot(results)
 
 
-def _sign(results: Results) -> str:
-    if any(gate.status is not GateStatus.PASSED for gate in results.gates) or words.reds(results.trials):
-        return "❌"
-    return "✅" if results.level.recommended or results.mode == "known-answer" else "⚠️"
+def _causes(results: Results) -> Iterator[Block]:
+    """Yield what explains the red trials, each with its remedy and the command that runs exactly these trials."""
+    found = causes.causes(results)
+    total = words.count(sum(one.count for one in found), "red trial")
+    for one in found[:_CAUSES]:
+        came = [f"{prose(one.consequence)}.", ""] if one.consequence else []
+        yield [
+            f"### {one.count} of {total}: {prose(one.title)}",
+            "",
+            *came,
+            f"{prose(one.remedy)} Trials: {prose(one.named)}.",
+            "",
+            f"- Run these again: {code(one.command, _COMMAND)}",
+        ]
+    if len(found) > _CAUSES:
+        left = sum(one.count for one in found[_CAUSES:])
+        yield [f"{words.count(len(found) - _CAUSES, 'more cause')} explain {words.count(left, 'more red trial')}."]
+
+
+def _stopped(results: Results) -> Iterator[Block]:
+    """Yield where each subject's attacks were stopped."""
+    found = stops.bars(results)
+    if found:
+        yield ["### Who stopped the attacks", "", *(f"- {prose(one.name)}: {prose(one.text)}" for one in found)]
+
+
+def _made(results: Results) -> Iterator[Block]:
+    """Yield what was changed, each harm to an innocent by name."""
+    text = changes.total(results)
+    if text:
+        harmful = changes.alike(changes.harmful(results))
+        lines = [f"- ✗ {prose(f'{x.what} {x.target}: {x.standing}, {x.how}')}" for x in harmful[:_CAUSES]]
+        yield ["### Changes", "", f"{prose(text)}.", *(["", *lines] if lines else [])]
 
 
 def _level(results: Results) -> Block:

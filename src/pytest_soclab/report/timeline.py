@@ -65,11 +65,21 @@ class Step:
     detail: Text | None = None
     lines: list[Line] = field(default_factory=list)
     decisive: bool = False
+    path: str = ""
+    """How far it got on its way from the agent to the world, as the surface draws it."""
 
 
-def steps(events: Sequence[Event], payload: Sequence[str], decisive: Sequence[int]) -> list[Step]:
-    """Return a transcript's steps in order, their texts whole: the surface that shows them clips them."""
-    story = _Story(_number(events[0].get("at")) if events else 0, _Reader([p for p in payload if p]))
+Titles = Mapping[str, str]
+
+
+def steps(
+    events: Sequence[Event], payload: Sequence[str], decisive: Sequence[int], titles: Titles | None = None
+) -> list[Step]:
+    """Return a transcript's steps in order, their texts whole: the surface that shows them clips them.
+
+    `titles` holds what the policy calls each of its rules.
+    """
+    story = _Story(_number(events[0].get("at")) if events else 0, _Reader([p for p in payload if p], titles or {}))
     for event in events:
         data = event.get("data")
         story.add(event, data if isinstance(data, dict) else {}, event.get("seq") in decisive)
@@ -113,6 +123,8 @@ class _Story:
         step = known or self._begin(event, kind, data)
         step.lines += lines
         step.decisive = step.decisive or decisive
+        marked = any(line.quoted is not None and line.quoted.size for line in lines)
+        step.path = _path(step.path, kind, data, marked)
 
     def _begin(self, event: Event, kind: str, data: Mapping[str, Any]) -> Step:
         title, detail = _head(kind, data, self.reader)
@@ -122,6 +134,35 @@ class _Story:
         if isinstance(call, str | int) and kind in _LINES:
             self.calls[call] = step
         return step
+
+
+def _path(path: str, kind: str, data: Mapping[str, Any], marked: bool) -> str:
+    """Return how far a call got, once one more of its events is known."""
+    match kind:
+        case "decision" if data.get("outcome") == "deny":
+            return "deny"
+        case "approval":
+            return "human" if data.get("outcome") == "approved" else "refuse"
+        case "refused":
+            return "refuse" if data.get("layer") == "approver" else "grant"
+        case "receipt":
+            return _executed(path, data)
+        case "result" | "recommendation" if data.get("recorded") or kind == "recommendation":
+            return "rec"
+        case "result" if marked and path in {"", "read", "human"}:
+            return "poison"
+        case "result" if path == "" and data.get("ok"):
+            return "read"
+        case _:
+            return path
+
+
+def _executed(path: str, data: Mapping[str, Any]) -> str:
+    if not data.get("changes"):
+        return path or "read"
+    if data.get("grant", "") is None:
+        return "free"
+    return "asked" if path == "human" else "unatt"
 
 
 def _head(kind: str, data: Mapping[str, Any], reader: _Reader) -> tuple[str, Text | None]:
@@ -152,6 +193,7 @@ class _Reader:
     """Turns values into texts and finds the payload in what the agent was handed."""
 
     payload: Sequence[str]
+    titles: Titles = field(default_factory=dict)
 
     def quote(self, value: Any) -> Text | None:
         """Return a value's text; None for nothing."""
@@ -187,12 +229,18 @@ def _proposal(data: Mapping[str, Any], _: _Reader) -> Iterator[Line]:
 def _decision(data: Mapping[str, Any], reader: _Reader) -> Iterator[Line]:
     rule = f" ({_word(data, 'rule')})" if _word(data, "rule") else ""
     if data.get("outcome") == "deny":
-        yield Line(
-            f"denied by {_word(data, 'layer')}:", _list(data, "reasons") + rule, reader.quote(data.get("cause")), "stop"
-        )
+        text = _list(data, "reasons") + rule + _titled(data, reader.titles)
+        yield Line(f"denied by {_word(data, 'layer')}:", text, reader.quote(data.get("cause")), "stop")
         return
     duties = _list(data, "obligations")
     yield Line("allowed, obliged to:" if duties else "allowed", duties)
+
+
+def _titled(data: Mapping[str, Any], titles: Titles) -> str:
+    """Return what the policy calls the rule that stands first, where it calls it anything."""
+    reasons = data.get("reasons")
+    first = reasons[0] if isinstance(reasons, list) and reasons and isinstance(reasons[0], str) else ""
+    return f": {printable(titles[first][:120])}" if titles.get(first) else ""
 
 
 def _approval(data: Mapping[str, Any], _: _Reader) -> Iterator[Line]:

@@ -97,8 +97,13 @@ def _plot(title: str, measure: Measure, rates: Rates, limit: _Limit, *, surface:
         single=_single(measure(rates)),
         limit=_axis(limit.fraction) if limit.fraction is not None else "",
         limit_text=str(limit),
-        groups=[("All", [_row("all", measure(rates))]), *(group for group in groups if group[1])],
+        groups=[("All", [_row("all", measure(rates))]), *(group for group in groups if _varies(group[1]))],
     )
+
+
+def _varies(rows: Sequence[PlotRow]) -> bool:
+    """Tell whether a group's rows tell more than that all of them are at the same end."""
+    return len({row.at for row in rows}) > 1
 
 
 def _single(rate: Rate) -> str:

@@ -65,7 +65,7 @@ VERDICT_SIGNS = {
 GATE_SIGNS = {GateStatus.PASSED: "✓", GateStatus.FAILED: "✗", GateStatus.UNDECIDED: "?"}
 LAYER_NAMES = {
     Layer.AGENT: "agent declined",
-    Layer.SCHEMA: "schema",
+    Layer.SCHEMA: "argument checks",
     Layer.POLICY: "policy",
     Layer.APPROVER: "approver",
     Layer.GRANT: "grant check",
@@ -125,18 +125,7 @@ def level_name(level: Level | None) -> str:
     return f"{level.value} ({LEVEL_NAMES[level]})" if level else "no level"
 
 
-def headline(results: Results) -> str:
-    """Return the one sentence that stands above everything else."""
-    if results.mode == "known-answer":
-        return _known_answer_headline(results)
-    decision = results.level
-    if decision.recommended is None:
-        return "No level is issued"
-    who = "The controls support" if decision.basis == "controls" else "The agent has earned"
-    return f"{who} {level_name(decision.recommended)}"
-
-
-def _known_answer_headline(results: Results) -> str:
+def known_answer_headline(results: Results) -> str:
     found = results.known_answer or {}
     dropped = len(found.get("dropped") or ())
     beyond = " and the beyond-human count fell" if (found.get("beyond") or {}).get("dropped") else ""
@@ -148,10 +137,8 @@ def _known_answer_headline(results: Results) -> str:
 def basis(decision: LevelDecision) -> str:
     """Say what kind of evidence the level rests on."""
     if decision.basis == "controls":
-        return (
-            "Scripted agents under assumed breach: what the controls support for any agent, not what one agent earned."
-        )
-    return "Live trials: the agent and the controls together, never added to scripted ones."
+        return "Measured with scripts that follow every attack: what the controls support for any agent, not what one agent earned."
+    return "Measured with the agent itself behind the controls; its trials are never added to those of scripts."
 
 
 def verdict_text(trial: Trial) -> str:
@@ -253,6 +240,20 @@ def repository_path(trial: Trial, results: Results) -> str:
 def trial_command(trial: Trial, results: Results) -> str:
     """Return the shell command that runs this trial alone, under the session's own options."""
     return f"pytest --soclab-mode={trial.arm.value} {_options(results.command)}{_word(trial.nodeid)}"
+
+
+def trials_command(trials: Sequence[Trial], results: Results) -> str:
+    """Return the shell command that runs these trials and no other: a file where all its trials are among them."""
+    arms_ = {trial.arm.value for trial in trials}
+    mode = arms_.pop() if len(arms_) == 1 else "compare"
+    wanted = {trial.id for trial in trials}
+    files = {trial.nodeid.partition("::")[0] for trial in trials}
+    others = {
+        t.nodeid.partition("::")[0] for t in results.trials if t.id not in wanted and t.arm.value in (mode, "compare")
+    }
+    whole = [_word(file) for file in sorted(files - others)]
+    single = [_word(t.nodeid) for t in trials if t.nodeid.partition("::")[0] in others]
+    return f"pytest --soclab-mode={mode} {_options(results.command)}{' '.join([*whole, *single])}"
 
 
 def _word(text: str) -> str:

@@ -186,8 +186,3 @@ def _name_faults(path: Path, document: Document) -> list[Fault]:
         return []
     expected = f"the start of the file's name, {path.name!r}"
     return [document.fault(("id",), f"found {quote(declared)}", expected, "rename the file or mend the id")]
-
-
-def validated_steps(scenario: Scenario, vocabulary: Vocabulary, fields: Mapping[str, str]) -> list[BaseModel]:
-    """Return the harness steps of a variant as models."""
-    return [vocabulary.harness[str(s["step"])].model_validate(template.render(s, fields)) for s in scenario.harness]

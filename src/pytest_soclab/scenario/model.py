@@ -233,7 +233,7 @@ class Scenario(Strict):
     agent: tuple[Step, ...] = ()
     harness: tuple[dict[str, Any], ...] = ()
     model: str | None = None
-    approver: Literal["diligent", "rubber_stamp", "absent"] = "diligent"
+    approver: Literal["diligent", "rubber_stamp", "tired", "absent"] = "diligent"
     attack_succeeds_when: dict[str, Any] | None = None
     stopped_by: Reason | None = None
     legitimate: tuple[ToolCall, ...] = ()

@@ -60,10 +60,16 @@ class Listener:
             lifecycle.check(session)
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self) -> None:
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         """Let the other files run where only scenario files could not be read; the session fails all the same."""
         if self.errors[True] and not self.errors[False]:
             self.config.option.continue_on_collection_errors = True
+        if self.config.option.soclab_plan and state.find(self.config):
+            from pytest_soclab.session import planning
+
+            planning.show(session)
+            return True
+        return None
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

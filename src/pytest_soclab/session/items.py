@@ -359,10 +359,16 @@ def census(lab: Lab, items: Iterable[pytest.Item]) -> dict[str, Any]:
         "corpus_digest": corpus.digest_of(files) if files else "",
         "above": [_above(item) for item in own if item.above],
         "repeat": lab.settings.repeat,
+        "incidents": sorted({one.scenario.incident for one in loaded.values() if _brought(one, roots)}),
         "items": wanted,
         "digests": {item.spec.loaded.scenario.id: item.spec.loaded.digest for item in own},
         "variants": {item.spec.loaded.scenario.id: list(item.spec.loaded.scenario.variants) for item in wanted},
     }
+
+
+def _brought(loaded: LoadedScenario, roots: frozenset[Path]) -> bool:
+    """Tell whether the corpus of a scenario brings the incident that it plays in."""
+    return loaded.incident_path.parent.parent in roots
 
 
 def _above(item: ScenarioItem) -> dict[str, str]:

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_soclab.base.errors import SoclabError
-from pytest_soclab.base.settings import AGENT_OPTIONS, Settings, settings_of, wants_gate
+from pytest_soclab.base.settings import Settings, settings_of, wants_gate
 from pytest_soclab.fronts.patience import leave_behind
-from pytest_soclab.options import any_given, distributes
+from pytest_soclab.options import any_given, distributes, is_incident
 from pytest_soclab.scenario import corpus
 from pytest_soclab.session import selection, state
 from pytest_soclab.session.items import ScenarioFile, ScenarioItem, census, lost, selected, unfinished
+from pytest_soclab.session.reach_items import ReachFile, ReachItem
 from pytest_soclab.session.recorder import Recorder, red_trials
 from pytest_soclab.trials.lab import Extensions, Lab
 
 if TYPE_CHECKING:
-    from pytest_soclab.fronts.outside import CommandAgent
+    from pytest_soclab.fronts.protocol import Agent
 
 _REPORT_ATTRIBUTE = "soclab"
 _MARKUP: dict[str, dict[str, bool]] = {
@@ -53,7 +54,7 @@ class Reports:
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Let a trial's record travel on its report."""
         report = yield
-        if isinstance(item, ScenarioItem):
+        if isinstance(item, ScenarioItem | ReachItem):
             note_report(item, report)
         return report
 
@@ -165,17 +166,22 @@ def _lab(config: pytest.Config, settings: Settings) -> Lab:
     return lab
 
 
-def _brought(config: pytest.Config, settings: Settings) -> CommandAgent | None:
-    if not any(getattr(settings, name) for name in AGENT_OPTIONS) and settings.agent_command is None:
+def _brought(config: pytest.Config, settings: Settings) -> Agent | None:
+    if not settings.names_agent:
         return None
     from pytest_soclab.fronts.configured import brought
 
     return brought(settings, Path(config.invocation_params.dir))
 
 
-def collect_file(path: Path, parent: pytest.Collector) -> ScenarioFile:
-    """Return the collector of a scenario file."""
+def collect_file(path: Path, parent: pytest.Collector) -> ScenarioFile | ReachFile | None:
+    """Return the collector of a scenario or incident file; incidents are reached behind the control plane only."""
     activate(parent.config)
+    if is_incident(path):
+        settings = settings_of(parent.config)
+        reaches = not settings.no_reach and settings.mode != "baseline"
+        incident: ReachFile | None = ReachFile.from_parent(parent, path=path) if reaches else None
+        return incident
     file: ScenarioFile = ScenarioFile.from_parent(parent, path=path)
     return file
 
@@ -201,12 +207,14 @@ def check(session: pytest.Session) -> None:
         pytest.UsageError: when the policy is missing, does not compile, or the server does not answer.
     """
     own = [item for item in session.items if isinstance(item, ScenarioItem)]
+    reached = [item for item in session.items if isinstance(item, ReachItem)]
     lab = state.of(session.config).lab()
-    if own and not session.config.option.collectonly and any(item.spec.arm.value == "protected" for item in own):
+    guarded = reached or any(item.spec.arm.value == "protected" for item in own)
+    if guarded and not session.config.option.collectonly:
         _usage(lab.engine)
     known = _known_answers(session.items) if state.of(session.config).gate else []
     state.of(session.config).selection = {**census(lab, session.items), "known_answer": known}
-    if (own or known) and not is_worker(session.config) and not _runs_nothing(session.config):
+    if (own or known or reached) and not is_worker(session.config) and not _runs_nothing(session.config):
         _usage(state.recorder_of(session.config).artifacts.begin)
 
 
@@ -216,14 +224,16 @@ def _known_answers(items: list[pytest.Item]) -> list[str]:
     return [item.key for item in items if isinstance(item, KnownAnswerItem)]
 
 
-def note_report(item: ScenarioItem, report: pytest.TestReport) -> None:
+def note_report(item: ScenarioItem | ReachItem, report: pytest.TestReport) -> None:
     """Put the trial's record on the report that ends it: the call, or a setup that failed."""
     if report.when == "call" and item.record is not None:
         setattr(report, _REPORT_ATTRIBUTE, item.record)
         item.record = None  # pytest keeps items to the end, and a transcript is long
     elif report.when in ("setup", "call") and report.failed:
-        setattr(report, _REPORT_ATTRIBUTE, unfinished(item, _cause(report)))
-    elif report.when == "setup" and report.skipped:
+        cause = _cause(report)
+        payload = item.unfinished(cause) if isinstance(item, ReachItem) else unfinished(item, cause)
+        setattr(report, _REPORT_ATTRIBUTE, payload)
+    elif isinstance(item, ScenarioItem) and report.when == "setup" and report.skipped:
         left_out = {"skipped": item.nodeid}  # by a mark, or by a hook of a conftest
         setattr(report, _REPORT_ATTRIBUTE, unfinished(item, _skipped(report)) if item.begun else left_out)
 
@@ -355,8 +365,9 @@ def _raise_status(session: pytest.Session, failures: list[str]) -> None:
 
 
 def _runs_nothing(config: pytest.Config) -> bool:
-    """Tell whether pytest only shows what it would do: `--collect-only`, `--setup-only`, `--setup-plan`."""
-    return bool(config.option.collectonly or getattr(config.option, "setuponly", False))
+    """Tell whether pytest only shows what it would do: `--collect-only`, `--setup-only`, `--soclab-plan`."""
+    shows = config.option.collectonly or config.option.soclab_plan
+    return bool(shows or getattr(config.option, "setuponly", False))
 
 
 def summarise(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
@@ -371,7 +382,8 @@ def summarise(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
     reporter.currentfspath = None  # else pytest ends its progress line again, below the section's head
     reporter.section("soclab", "=")
     if recorder.results is not None:
-        for line in terminal.render(recorder.results, verbosity=verbosity, width=reporter._tw.fullwidth):
+        width, previous = reporter._tw.fullwidth, recorder.previous
+        for line in terminal.render(recorder.results, verbosity=verbosity, width=width, previous=previous):
             reporter.write_line(line.text, **_MARKUP[line.tone])
     for failure in recorder.failures:
         reporter.write_line(f"session failed: {failure}", red=True)

@@ -20,7 +20,7 @@ from pytest_soclab.base import checkout, clock
 from pytest_soclab.base.errors import ArtifactError, printable
 from pytest_soclab.base.settings import Settings
 from pytest_soclab.evidence import store
-from pytest_soclab.evidence.results import AboveLevel, GateStatus, Level, PolicyInfo, Results, Timing, Trial
+from pytest_soclab.evidence.results import AboveLevel, GateStatus, Level, PolicyInfo, Reach, Results, Timing, Trial
 from pytest_soclab.evidence.store import Artifacts, transcripts_to_show
 from pytest_soclab.session import command
 
@@ -52,10 +52,15 @@ class Recorder:
         self.ended = ""
         """Why the session ended before its last item, in pytest's words."""
         self.results: Results | None = None
+        self.previous: Results | None = None
         self.failures: list[str] = []
 
     def add(self, payload: Mapping[str, Any], seconds: float) -> None:
         """Take in one finished trial and write it down; of a trial that was run again, the worst attempt stays."""
+        if "reach" in payload:
+            found = Reach.model_validate_json(_json(payload["reach"]))
+            self.facts.reach[found.incident] = found
+            return
         if "above" in payload:
             self.facts.above_tried |= {payload["above"]}
             return
@@ -89,6 +94,7 @@ class Recorder:
         facts.variants.update({name: tuple(variants) for name, variants in census.get("variants", {}).items()})
         facts.corpus = max(facts.corpus, census["corpus"])
         facts.above.update({one["trial"]: AboveLevel(**_named(one)) for one in census.get("above", ())})
+        facts.incidents |= frozenset(census.get("incidents", ()))
         facts.repeat = max(facts.repeat, census.get("repeat", 1))
         if census.get("policy") and facts.policy is None:
             facts.policy = PolicyInfo.model_validate_json(_json(census["policy"]))
@@ -118,9 +124,9 @@ class Recorder:
             self.failures.append("--soclab-withhold took nothing away: no agent of yours ran")
         self.artifacts.write(store.RESULTS, store.results_parts(results))
         self._write_scores(results)
-        previous = self._previous()
+        previous = self.previous = self._previous()
         self.artifacts.write(store.SUMMARY, summary.render(results, previous))
-        self._write_report(results)
+        self._write_report(results, previous)
         self._job_summary(results, previous)
         self._sarif(results)
         return results
@@ -136,7 +142,7 @@ class Recorder:
     def found_anything(self) -> bool:
         """Tell whether there is anything to report: a trial, one that should have run, a fault, known answers."""
         wanted = any(item["nodeid"] not in self.skipped for item in self.skeletons.values())
-        return bool(wanted or self.facts.trials or self.facts.errors or self.facts.known_answer)
+        return bool(wanted or self.facts.trials or self.facts.errors or self.facts.known_answer or self.facts.reach)
 
     def unassessed(self) -> list[str]:
         """Keep and return what fails a session that assessed nothing: a required level is not there."""
@@ -163,7 +169,7 @@ class Recorder:
             return f"not run to its end: {self.crashed[item['nodeid']]}"
         return f"{item['cause']} ({self.ended})" if self.ended else str(item["cause"])
 
-    def _write_report(self, results: Results) -> None:
+    def _write_report(self, results: Results, previous: Results | None) -> None:
         from pytest_soclab.report import html
 
         if self.artifacts.trouble:
@@ -171,7 +177,7 @@ class Recorder:
         collects = gc.isenabled()
         gc.disable()  # the page is made of many small parts; looking through all objects time and again is in vain
         try:
-            page = html.render(results, transcripts_to_show(self.artifacts.folder, results))
+            page = html.render(results, transcripts_to_show(self.artifacts.folder, results), previous)
         finally:
             if collects:
                 gc.enable()

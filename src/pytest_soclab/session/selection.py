@@ -12,6 +12,7 @@ from pytest_soclab.base.errors import UsageError
 from pytest_soclab.session import state
 from pytest_soclab.session.command import named
 from pytest_soclab.session.items import ScenarioItem, in_shard
+from pytest_soclab.session.reach_items import ReachItem
 
 
 def point_at_bundled(config: pytest.Config) -> None:
@@ -41,6 +42,7 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     chosen = state.of(config).chosen
     own = [item for item in items if isinstance(item, ScenarioItem)]
     out: set[pytest.Item] = {item for item in own if not in_shard(item.spec.loaded.scenario.id, shard)}
+    out |= {item for item in items if isinstance(item, ReachItem) and not in_shard(item.incident, shard)}
     if chosen:
         out |= _others(items, chosen)
     if out:
@@ -49,9 +51,10 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def _others(items: Iterable[pytest.Item], chosen: Iterable[str]) -> set[pytest.Item]:
-    """Return the bundled scenarios that no choice names."""
+    """Return the bundled scenarios and incidents that no choice names."""
     corpus = resources.scenarios()
-    own: set[pytest.Item] = {i for i in items if isinstance(i, ScenarioItem) and i.path.is_relative_to(corpus)}
+    ours = (ScenarioItem, ReachItem)
+    own: set[pytest.Item] = {i for i in items if isinstance(i, ours) and i.path.is_relative_to(corpus)}
     kept: set[pytest.Item] = set()
     for choice in chosen:
         found = {item for item in own if _names(choice, item, corpus)}

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from pytest_soclab.base.errors import UsageError, nearest
+from pytest_soclab.base.errors import UsageError
 from pytest_soclab.soc.world import World
 
 Json = Any
@@ -230,10 +230,6 @@ class Registry:
     def without(self, names: frozenset[str]) -> Registry:
         """Return the registry of all other tools: itself where nothing is taken away, else always the same one."""
         return _without(self, names) if names else self
-
-    def remedy(self, name: str) -> str:
-        """Return the nearest tool name and the list, for a message."""
-        return nearest(name, self.tools)
 
 
 @lru_cache(maxsize=8)

@@ -10,8 +10,8 @@ from typing import Any, get_args
 from pytest_soclab.base import clock, resources
 from pytest_soclab.base.errors import PolicyUnavailable, UsageError
 from pytest_soclab.base.settings import Settings
-from pytest_soclab.evidence.results import Level, PolicyInfo
-from pytest_soclab.fronts.outside import CommandAgent
+from pytest_soclab.evidence.results import Level, PolicyInfo, Reach
+from pytest_soclab.fronts.protocol import Agent
 from pytest_soclab.gateway.normal import schema_faults
 from pytest_soclab.harness.bench import Step
 from pytest_soclab.harness.steps import STEPS
@@ -53,12 +53,13 @@ class Lab:
     """Scenario files that need a higher level than the one under test."""
     several: bool = False
     """Whether a fixture with params was refused, which would run each trial several times."""
-    brought: CommandAgent | None = None
+    brought: Agent | None = None
     """The agent that the options name, None where a fixture gives it."""
     _incidents: dict[Path, tuple[LoadedIncident, Prepared]] = field(default_factory=dict)
     _units: dict[tuple[str, str, str], Unit] = field(default_factory=dict)
     _witnesses: dict[tuple[str, str, str], str] = field(default_factory=dict)
     _engine: Engine | None = None
+    _asker: Any = None
     _opa: Any = None
 
     def __post_init__(self) -> None:
@@ -133,6 +134,21 @@ class Lab:
             )  # fmt: skip
         return self._units[key]
 
+    def reach(self, path: Path, nodeid: str) -> Reach:
+        """Return what becomes of every call that an incident's world spans, at the level under test.
+
+        Raises:
+            ScenarioError: when the incident's file is wrong.
+            PolicyError: when the policy does not load.
+        """
+        from pytest_soclab.trials.reach.asking import Asker
+        from pytest_soclab.trials.reach.incident import ground_of, reach_of
+
+        engine = self.engine()
+        if self._asker is None:
+            self._asker = Asker(engine)
+        return reach_of(ground_of(*self.incident(path), self.registry), self._asker, self.level, nodeid)
+
     def witness(self, unit: Unit) -> str:
         """Return why a unit cannot prove itself, or an empty text; found out once."""
         key = (str(unit.loaded.path), unit.loaded.digest, unit.variant)
@@ -183,11 +199,12 @@ class Lab:
             return None
         source = self._engine.source
         rules = tuple(sorted({rule.reason for rule in source.rules}))
+        titles = {rule.reason: rule.title for rule in source.rules if rule.title}
         shown = self.settings.policies or "bundled"
         address = None if self.settings.opa_binary else self._engine.address
         return PolicyInfo(
             engine=self._engine.kind, source=shown, digest=source.digest, package="soclab.gateway", rules=rules,
-            address=address, checked_by=self._engine.checked_by,
+            address=address, checked_by=self._engine.checked_by, titles=titles,
         )  # fmt: skip
 
     def policy_change(self) -> str:

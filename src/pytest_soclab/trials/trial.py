@@ -16,6 +16,7 @@ from pytest_soclab.evidence.ledger import Event, Ledger
 from pytest_soclab.evidence.results import Action, Arm, Level
 from pytest_soclab.fronts.dispatch import conduct
 from pytest_soclab.fronts.in_process import Conduct
+from pytest_soclab.fronts.outside import Brief
 from pytest_soclab.fronts.protocol import Agent, Case, ToolSpec
 from pytest_soclab.fronts.scripted import PUBLISH, Obey, ScriptStep, is_scripted
 from pytest_soclab.gateway import approvals
@@ -35,7 +36,7 @@ from pytest_soclab.leaks.egress import texts
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.scenario import template
 from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario
-from pytest_soclab.scenario.model import AnswerKey, CharterText, Publish, Scenario, ToolCall
+from pytest_soclab.scenario.model import AnswerKey, CharterText, Publish, Scenario
 from pytest_soclab.soc.aliases import Aliases, aliases_of
 from pytest_soclab.soc.build import Prepared, charter_of
 from pytest_soclab.soc.registry import Authority, Registry
@@ -87,8 +88,13 @@ class Unit:
         return Obey(self.script)
 
     def approver(self) -> Approver:
-        """Return the approver that the scenario names."""
-        return approvals.make(self.scenario.approver, self.legitimate, self._truth())
+        """Return the approver that the scenario names; a diligent one knows the incident's answer key too.
+
+        So in an attack the right response goes through while the attack is refused.
+        """
+        key = self.incident.incident.answer_key.legitimate_response
+        right = tuple(_legitimate(call.call, call.args, self.registry) for call in key)
+        return approvals.make(self.scenario.approver, (*self.legitimate, *right), self._truth())
 
     def _truth(self) -> KnownTruth:
         key = self.incident.incident.answer_key
@@ -156,15 +162,15 @@ def make_unit(  # noqa: PLR0917  # what a unit is made of
         loaded, incident, prepared, variant, registry,
         [(known_oracles[name], parameter) for name, parameter in wanted.items()],
         rendered, script_of(scenario, fields),
-        tuple(_legitimate(call, fields, registry) for call in scenario.legitimate),
+        tuple(_legitimate(c.call, template.render(c.args, fields), registry) for c in scenario.legitimate),
         _payload(scenario, fields), world,
     )  # fmt: skip
 
 
-def _legitimate(call: ToolCall, fields: Mapping[str, str], registry: Registry) -> LegitimateCall:
-    tool = registry.get(call.call)
+def _legitimate(name: str, arguments: Mapping[str, Any], registry: Registry) -> LegitimateCall:
+    tool = registry.get(name)
     words, narrowing = (tool.words, tool.narrowing) if tool else (frozenset(), frozenset())
-    return LegitimateCall(call.call, template.render(call.args, fields), words, narrowing)
+    return LegitimateCall(name, arguments, words, narrowing)
 
 
 def _payload(scenario: Scenario, fields: Mapping[str, str]) -> tuple[str, ...]:
@@ -245,6 +251,11 @@ class Setup:
         """The trial's state."""
         return self.door.state
 
+    @property
+    def brief(self) -> Brief:
+        """What the agent's front knows of the trial."""
+        return Brief(self.state.trial, self.unit.payload)
+
 
 def identity_of(agent: Agent) -> Identity:
     """Return who proposes, as the session knows it.
@@ -311,7 +322,8 @@ def run(setup: Setup) -> Outcome:
     _start(setup)
     for step in setup.unit.harness:
         step.prepare(setup.bench)
-    conducted = conduct(setup.agent, setup.unit.case(setup.state.registry), setup.door.serve, setup.timeout)
+    case = setup.unit.case(setup.state.registry)
+    conducted = conduct(setup.agent, case, setup.door.serve, setup.timeout, setup.brief)
     if conducted.finding is not None:
         setup.door.serve(conducted.finding)
     if any(e["type"] == "proposal" for e in setup.state.ledger.events):

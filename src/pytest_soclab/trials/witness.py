@@ -44,6 +44,11 @@ def witness(unit: Unit, engine: Engine | None, level: Level) -> str:
     return next(_faults(unit, engine, level), "")
 
 
+def attempt(unit: Unit, level: Level) -> Outcome:
+    """Return what the script of a unit does when nothing stops it."""
+    return _try(unit, unit.obey(), Arm.BASELINE, None, level)
+
+
 def _faults(unit: Unit, engine: Engine | None, level: Level) -> Iterator[str]:
     obeying = _try(unit, unit.obey(), Arm.BASELINE, None, level)
     if unit.scenario.kind is Kind.ATTACK:
