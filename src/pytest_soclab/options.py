@@ -139,6 +139,11 @@ _LAB: dict[str, dict[str, Any]] = {
         "metavar": "NAMES",
         "help": "which ways to play each attack, such as plain,padded (default: all of them)",
     },
+    "withhold": {
+        "metavar": "WHAT",
+        "action": "append",
+        "help": "take tools from your agent: `lookup`, a kind of evidence, a server or a tool (repeatable)",
+    },
     "plan": {"action": "store_true", "help": "run nothing; say what the session will take, told from a stored one"},
     "bundled": {"action": "store_true", "help": "run the corpus that the package brings"},
     "shard": {"metavar": "PART/WHOLE", "type": shard, "help": "run one part of the corpus, such as 1/4"},

@@ -283,3 +283,12 @@ def test_a_command_line_is_read_back_as_it_was(corpus: Corpus) -> None:
     again = shlex.join(corpus.results()["command"])
     assert again == "--soclab-mode=protected -k 'ATK-001 and plain'"
     assert Path(corpus.artifacts / "results.json").is_file()
+
+
+def test_a_session_of_ours_that_collects_nothing_points_at_the_bundled_corpus(pytester: pytest.Pytester) -> None:
+    said = "no scenario was collected here; --soclab-bundled runs the corpus that the package brings"
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--soclab-level=L4")
+    assert said in result.stdout.str()
+    assert said not in pytester.runpytest_inprocess("-p", "no:cacheprovider").stdout.str()
+    pytester.makepyfile("def test_own(): pass")
+    assert said not in pytester.runpytest_inprocess("-p", "no:cacheprovider", "--soclab-level=L4").stdout.str()

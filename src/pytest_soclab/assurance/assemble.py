@@ -70,6 +70,8 @@ class Facts:
     """The known-answer gate where it was decided before (a shard's)."""
     policy_changed: str = ""
     """Why the policy at the session's end is not the one that was loaded."""
+    withheld: tuple[str, ...] = ()
+    """What was taken from the agent, as the option says it: such a session is an arm to compare, without a level."""
     corpus_digest: str = ""
     digests: Digests | None = None
     """The digests where they are known before (a shard's)."""
@@ -121,6 +123,8 @@ def _whole(facts: Facts, counts: ScenarioCount, trials: Sequence[Trial]) -> tupl
     """Return whether all ran under one policy, and the sentence that says so."""
     if facts.policy_changed:
         return False, f"policy_changed: {facts.policy_changed}"
+    if facts.withheld:
+        return False, f"tools were withheld from the agent ({', '.join(facts.withheld)})"
     return _complete(counts), _coverage(counts, trials)
 
 

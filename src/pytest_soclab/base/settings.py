@@ -61,6 +61,7 @@ class Settings:
     agent_model: str | None = None
     agent_user: str | None = None
     plays: str | None = None
+    withhold: tuple[str, ...] = ()
     plan: bool = False
     bundled: bool = False
     shard: tuple[int, int] | None = None

@@ -23,6 +23,9 @@ except ImportError:  # pragma: no cover - Windows
 
 RESULTS, TRIALS, TRANSCRIPTS = "results.json", "trials.jsonl", "transcripts"
 REPORT, SUMMARY, IN_USE = "report.html", "summary.md", ".in-use"
+SCORES = "scores"
+"""The folder of the scored runs, one folder each: `scores/run-1/score.md`."""
+SCORE_FILES = ("score.md", "score.json", "evidence.json")
 _OURS = re.compile(r"\.?(ATK|BEN)-.*\.jsonl(\.part)?")
 
 
@@ -125,6 +128,9 @@ class Artifacts:
             self._claim.take()
         for name in (RESULTS, TRIALS, REPORT, SUMMARY):
             (self.folder / name).unlink(missing_ok=True)
+        for old in self.folder.glob(f"{SCORES}/run-*/*"):
+            if old.name in SCORE_FILES:
+                old.unlink()
         (self.folder / TRANSCRIPTS).mkdir(exist_ok=True)
         for old in (self.folder / TRANSCRIPTS).iterdir():
             if _OURS.fullmatch(old.name):  # the folder may be the user's own
@@ -139,6 +145,7 @@ class Artifacts:
 
     def _replace(self, name: str, text: str | Iterable[str]) -> None:
         target = self.folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
         part = target.with_name(f".{target.name}.part")
         try:
             if isinstance(text, str):

@@ -79,7 +79,7 @@ def gateway(agent: Any, world: Any, policy: Any, approver: Any, transcript: Any)
     if item.lab.brought is not None and agent is not item.lab.brought:
         pytest.fail("the options name an agent and the fixture soclab_agent another; take one of them away", False)
     unit, name, level = item.unit, item.spec.trial, item.lab.level
-    state = _made(lambda: trial.state_of(unit, name, agent, world, level, transcript))
+    state = _made(lambda: trial.state_of(unit, name, agent, world, level, transcript, item.lab.withheld))
     if policy is None:
         return trial.open_door(state)
     return trial.guarded_door(state, item.lab.key, trial.Control(policy, approver))

@@ -298,7 +298,8 @@ class ScenarioItem(pytest.Function):
         declared = getattr(agent, "deterministic", False) is True
         if not declared or not sampled(self.spec.loaded.digest, self.spec.variant):
             return None
-        state_ = state_of(self.unit, self.spec.trial, agent, self.unit.world(), self.lab.level)
+        withheld = self.lab.withheld
+        state_ = state_of(self.unit, self.spec.trial, agent, self.unit.world(), self.lab.level, withheld=withheld)
         door = guarded_door(state_, self.lab.key, Control(engine, self.unit.approver()))
         setup = Setup(self.unit, self.spec.arm, agent, door, self.lab.key, self.lab.settings.timeout)
         return proposals(run(setup).events) == proposals(first.events)

@@ -12,7 +12,7 @@ import pytest
 from pytest_soclab.base.errors import SoclabError
 from pytest_soclab.base.settings import Settings, settings_of, wants_gate
 from pytest_soclab.fronts.patience import leave_behind
-from pytest_soclab.options import distributes, is_incident
+from pytest_soclab.options import any_given, distributes, is_incident
 from pytest_soclab.scenario import corpus
 from pytest_soclab.session import selection, state
 from pytest_soclab.session.command import relative
@@ -387,6 +387,7 @@ def summarise(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
 
     recorder = state.of(config).recorder
     if recorder is None or not (recorder.results or recorder.failures):
+        _point_at_bundled(config, reporter)
         return
     verbosity = config.get_verbosity()
     reporter.currentfspath = None  # else pytest ends its progress line again, below the section's head
@@ -402,6 +403,12 @@ def summarise(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
     trouble = recorder.artifacts.trouble
     where = recorder.artifacts.folder
     reporter.write_line(trouble or f"report: {relative(where / 'report.html', config)}", yellow=bool(trouble))
+
+
+def _point_at_bundled(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
+    """Say where scenarios are when options of ours were given and nothing at all was collected."""
+    if any_given(config) and not reporter._numcollected and not config.getoption("soclab_bundled"):
+        reporter.write_line("no scenario was collected here; --soclab-bundled runs the corpus that the package brings")
 
 
 def close(config: pytest.Config) -> None:

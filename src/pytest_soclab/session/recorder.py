@@ -36,6 +36,7 @@ class Recorder:
         self.profile, self.profile_digest = load_profile(settings.assurance_profile)
         self.facts = Facts(settings.mode, Level(settings.level), (*settings.command(), *command.words(config)))
         given = settings.artifacts != Settings().artifacts
+        self.facts.withheld = settings.withhold
         self.artifacts = Artifacts((config.invocation_params.dir if given else config.rootpath) / settings.artifacts)
         self.started, self.start = clock.wall_time(), clock.monotonic()
         self.seconds: dict[str, float] = {}
@@ -119,7 +120,10 @@ class Recorder:
         self.failures = [] if self.settings.report_only else failures(results, self.settings)
         if self.facts.policy_changed:
             self.failures.append(f"policy_changed: {self.facts.policy_changed}")
+        if self.settings.withhold and results.agent.kind == "scripted" and results.trials:
+            self.failures.append("--soclab-withhold took nothing away: no agent of yours ran")
         self.artifacts.write(store.RESULTS, store.results_parts(results))
+        self._write_scores(results)
         previous = self.previous = self._previous()
         self.artifacts.write(store.SUMMARY, summary.render(results, previous))
         self._write_report(results, previous)
@@ -178,6 +182,15 @@ class Recorder:
             if collects:
                 gc.enable()
         self.artifacts.write(store.REPORT, page)
+
+    def _write_scores(self, results: Results) -> None:
+        """Write what a live agent answered as scored runs that the known-answer gate reads."""
+        if results.agent.kind != "live" or self.artifacts.trouble:
+            return
+        from pytest_soclab.known_answer.live import files
+
+        for name, text in files(results, store.TranscriptFolder(self.artifacts.folder)):
+            self.artifacts.write(name, text)
 
     def _previous(self) -> Results | None:
         if not self.settings.previous:

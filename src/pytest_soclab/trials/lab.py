@@ -26,6 +26,7 @@ from pytest_soclab.soc.build import Prepared, check_tables, prepare
 from pytest_soclab.soc.registry import Registry, Tool
 from pytest_soclab.soc.servers import registry as standard_registry
 from pytest_soclab.soc.servers import tables
+from pytest_soclab.soc.withholding import withheld
 from pytest_soclab.trials.plays.catalog import catalog, chosen
 from pytest_soclab.trials.plays.proving import player, stage_of
 from pytest_soclab.trials.plays.stage import Play, Stage
@@ -81,6 +82,7 @@ class Lab:
         self.chosen: tuple[str, ...] = chosen(self.plays, self.settings.plays)
         self.steps: dict[str, type[Step]] = dict(STEPS)
         self._add_steps(self.extensions.steps)
+        self.withheld: frozenset[str] = withheld(self.registry, self.settings.withhold)
         self.vocabulary = self._vocabulary()
 
     def _add_steps(self, steps: Iterable[type[Step]]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_soclab.base.clock import rfc3339
 from pytest_soclab.base.errors import ScenarioError, SoclabError
+from pytest_soclab.evidence.answers import EVENT, Answers
 from pytest_soclab.evidence.grades import Grade
 from pytest_soclab.evidence.ledger import Event, Ledger
 from pytest_soclab.evidence.results import Action, Arm, Level
@@ -25,7 +26,7 @@ from pytest_soclab.gateway.gateway import Door, Gateway, OpenDoor
 from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.state import Identity, TrialState
 from pytest_soclab.harness.bench import Bench, Step, step_name
-from pytest_soclab.judging import facts, judge
+from pytest_soclab.judging import answering, facts, judge
 from pytest_soclab.judging.actions import actions_of
 from pytest_soclab.judging.citations import Citations, citations
 from pytest_soclab.judging.grading import grade
@@ -108,16 +109,16 @@ class Unit:
         innocents = frozenset((*key.cleared, *key.not_guilty))
         return KnownTruth(notes, key.verdict or "", frozenset(key.culprits or key.compromised), innocents)
 
-    def case(self) -> Case:
-        """Return what an agent starts from."""
+    def case(self, registry: Registry | None = None) -> Case:
+        """Return what an agent starts from; `registry` holds its tools where some are withheld."""
         incident = self.incident.incident
         goal = self.scenario.goal or incident.goal
-        return Case(incident.id, incident.alert.model_dump(), goal, self._tools())
+        return Case(incident.id, incident.alert.model_dump(), goal, self._tools(registry or self.registry))
 
-    def _tools(self) -> tuple[ToolSpec, ...]:
+    def _tools(self, registry: Registry) -> tuple[ToolSpec, ...]:
         """Return the tools as they describe themselves when the agent starts."""
         said = described(self.base)
-        specs = tool_specs(self.registry)
+        specs = tool_specs(registry)
         return tuple(replace(s, description=said.get(s.name, s.description)) for s in specs) if said else specs
 
 
@@ -175,7 +176,8 @@ def make_unit(  # noqa: PLR0917  # what a unit is made of
 
 def _legitimate(name: str, arguments: Mapping[str, Any], registry: Registry) -> LegitimateCall:
     tool = registry.get(name)
-    return LegitimateCall(name, arguments, tool.words if tool else frozenset())
+    words, narrowing = (tool.words, tool.narrowing) if tool else (frozenset(), frozenset())
+    return LegitimateCall(name, arguments, words, narrowing)
 
 
 def _payload(scenario: Scenario, fields: Mapping[str, str]) -> tuple[str, ...]:
@@ -308,15 +310,25 @@ def guarded_door(state: TrialState, key: bytes, control: Control) -> Door:
 
 
 def state_of(  # noqa: PLR0917  # what a state is made of
-    unit: Unit, trial: str, agent: Agent, world: World, level: Level, ledger: Ledger | None = None
+    unit: Unit,
+    trial: str,
+    agent: Agent,
+    world: World,
+    level: Level,
+    ledger: Ledger | None = None,
+    withheld: frozenset[str] = frozenset(),
 ) -> TrialState:
-    """Return a trial's state; a live agent's own model is the one under test and so approved."""
+    """Return a trial's state; a live agent's own model is the one under test and so approved.
+
+    `withheld` are tools that a live agent does without; a scenario's own script keeps them.
+    """
     identity = identity_of(agent)
+    registry = unit.registry.without(withheld) if identity.kind == "live" else unit.registry
     if identity.kind == "live":
         models = (*world.charter.approved_models, identity.model)
         world.charter = replace(world.charter, approved_models=models)
     authority = min(level.rank, world.charter.level or level.rank)
-    return TrialState(trial, world, unit.registry, identity, authority, ledger or Ledger())
+    return TrialState(trial, world, registry, identity, authority, ledger or Ledger())
 
 
 def run(setup: Setup) -> Outcome:
@@ -324,7 +336,8 @@ def run(setup: Setup) -> Outcome:
     _start(setup)
     for step in setup.unit.harness:
         step.prepare(setup.bench)
-    conducted = conduct(setup.agent, setup.unit.case(), setup.door.serve, setup.timeout, setup.brief)
+    case = setup.unit.case(setup.state.registry)
+    conducted = conduct(setup.agent, case, setup.door.serve, setup.timeout, setup.brief)
     if conducted.finding is not None:
         setup.door.serve(conducted.finding)
     if any(e["type"] == "proposal" for e in setup.state.ledger.events):
@@ -374,12 +387,22 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     broken = judge.breaches(state.ledger.events) if protected else ()
     exercised = narrowed(facts.situations(state.ledger.events), scenario) if protected else ()
     cited = citations(state.ledger.events) if protected else Citations()
+    graded = _grade(setup.unit, scene)
+    if graded.asked and not scripted and protected:
+        state.log(EVENT, _answers(setup, scene).model_dump(mode="json"))
     state.log("trial_ended", {"cause": conducted.cause, **sealed(judgement, broken)})
     log = state.ledger
     return Outcome(
         state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken, exercised, cited,
-        actions_of(scene), _grade(setup.unit, scene),
+        actions_of(scene), graded,
     )  # fmt: skip
+
+
+def _answers(setup: Setup, scene: Scene) -> Answers:
+    """Return how each fact of the incident's answer key was answered, for the transcript to keep."""
+    incident, withheld = setup.unit.incident.incident, setup.unit.registry.tools.keys() - setup.state.registry.tools
+    answers = answering.answers_of(scene, incident.answer_key)
+    return Answers(incident=incident.id, withheld=tuple(sorted(withheld)), answers=answers)
 
 
 def _grade(unit: Unit, scene: Scene) -> Grade:
