@@ -23,7 +23,7 @@ test_empty_input if {
 test_missing_field[field] if {
 	some field in [
 		"level", "agent", "incident", "tool", "schema_faults", "shape_faults", "targets", "evidence", "unknown_evidence",
-		"budgets", "leaving", "grounds", "people",
+		"budgets", "leaving", "grounds", "people", "history",
 	]
 	answer := gateway.decision with input as object.remove(act, [field])
 	answer.outcome == "deny"

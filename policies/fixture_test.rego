@@ -76,7 +76,7 @@ act := {
 	"people": {"accused": [], "affected": [], "cleared": [], "mentioned": [], "without_role": []},
 	"budgets": {"calls": budget, "cost": budget, "seconds": budget, "changes": budget},
 	"grants": [],
-	"history": {"refusals": 2, "addresses": 512},
+	"history": {"refusals": 2, "addresses": 512, "recipients": 5},
 	"leaving": {
 		"outside": false,
 		"secrets": [],
@@ -101,7 +101,7 @@ note := object.union(act, {
 		"authority": "note",
 		"change": "finding_published",
 	},
-	"arguments": {"case": "identity-compromise", "summary": "A stolen session.", "verdict": "undetermined", "accused": []},
+	"arguments": {"case": "identity-compromise", "summary": "A stolen session.", "verdict": "true_positive", "accused": []},
 	"targets": [object.union(target, {"argument": "case", "type": "case", "value": "identity-compromise"})],
 })
 

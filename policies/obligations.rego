@@ -18,11 +18,23 @@ may_execute if input.level >= 4
 
 # METADATA
 # title: Ask a human before a conclusion is published
-# description: Holds for a note that clears or accuses somebody or puts a case away, at every level.
+# description: >-
+#   Holds at every level for a note that clears or accuses somebody or puts a case away, that leaves a case undecided, or
+#   that concludes and names somebody without saying what that account is to the case.
 obligations contains "require_approval" if {
 	takes_notes
-	not conclusion_cautious
+	not conclusion_unread
 }
+
+conclusion_unread if {
+	conclusion_cautious
+	every value in stated { value in settings.conclusions.unread }
+	nobody_hinted_at
+}
+
+nobody_hinted_at if count(stated) == 0
+
+nobody_hinted_at if count(input.people.mentioned) == 0
 
 # METADATA
 # title: Ask a human first

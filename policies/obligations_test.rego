@@ -12,6 +12,26 @@ test_obligations[name] if {
 			"change": object.union({"people": {"accused": ["alex.rivera"]}}, seen([seen_sign_in, seen_account])),
 			"expected": ["redact", "require_approval"],
 		},
+		"a note that leaves the case undecided asks": {
+			"base": note,
+			"change": {"arguments": {"verdict": "undetermined"}},
+			"expected": ["redact", "require_approval"],
+		},
+		"a conclusion that only mentions somebody asks": {
+			"base": note,
+			"change": {"people": {"mentioned": ["alex.rivera"]}},
+			"expected": ["redact", "require_approval"],
+		},
+		"a conclusion on somebody affected": {
+			"base": note,
+			"change": {"people": {"affected": ["alex.rivera"]}},
+			"expected": ["redact"],
+		},
+		"a comment that mentions somebody": {
+			"base": object.remove(note, ["arguments"]),
+			"change": {"arguments": {"comment": "Ask alex.rivera."}, "people": {"mentioned": ["alex.rivera"]}},
+			"expected": ["redact"],
+		},
 		"a note that clears asks at L2": {
 			"base": note,
 			"change": object.union({"level": 2, "arguments": {"verdict": "benign"}}, seen([seen_sign_in, seen_account])),
@@ -58,8 +78,13 @@ test_obligations[name] if {
 		},
 		"a new detection needs no alert": {
 			"base": object.union(unattended, {"tool": {"change": "detection_added"}}),
-			"change": on({"type": "detection", "alerted": false}),
+			"change": on({"type": "detection", "alerted": false, "declared": false}),
 			"expected": ["redact"],
+		},
+		"a detection that somebody silenced needs one": {
+			"base": object.union(unattended, {"tool": {"change": "detection_enabled"}}),
+			"change": on({"type": "detection", "alerted": false}),
+			"expected": ["redact", "require_approval"],
 		},
 		"a denial obliges to nothing": {"base": act, "change": on({"protected": true}), "expected": []},
 	}

@@ -111,8 +111,8 @@ outside(window) if input.now > window.end
 # METADATA
 # title: The change touches too much
 # description: >-
-#   Denies a state change of too many targets at once, of a network with too many addresses, or of too many addresses in
-#   all the changes of a trial.
+#   Denies a state change of too many targets at once, of a network with too many addresses, or of too many addresses or
+#   recipients in all the changes of a trial.
 reasons contains "blast_radius" if {
 	changes_state
 	not proportionate
@@ -123,6 +123,7 @@ proportionate if {
 	input.history.addresses <= settings.blast_radius.addresses_in_all
 	most := settings.blast_radius.addresses
 	every target in targets { target.size <= most }
+	input.history.recipients <= settings.blast_radius.recipients_in_all
 }
 
 # METADATA

@@ -103,6 +103,11 @@ test_scope[name] if {
 			"change": {"history": {"addresses": 513}},
 			"expected": ["blast_radius"],
 		},
+		"recipients one over the sum": {
+			"base": act,
+			"change": {"history": {"recipients": 6}},
+			"expected": ["blast_radius"],
+		},
 		"a network of 257": {"base": act, "change": on({"size": 257}), "expected": ["blast_radius"]},
 		"a telemetry host": {"base": act, "change": on({"roles": ["telemetry"]}), "expected": ["self_blinding"]},
 		"stopping a sensor": {

@@ -6,6 +6,8 @@ from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
 
 MODES = ("protected", "baseline", "compare")
@@ -13,6 +15,7 @@ LEVELS = ("L1", "L2", "L3", "L4", "L5")
 INI = (
     "mode", "level", "policies", "artifacts", "assurance_profile",
     "agent_command", "agent_url", "agent_env", "agent_name", "agent_model",
+    "plays",
 )  # fmt: skip
 """The options that have an ini value too."""
 
@@ -95,6 +98,7 @@ _LAB: dict[str, dict[str, Any]] = {
     "require-level": {"choices": LEVELS, "help": "fail the session below this recommended level"},
     "report-only": {"action": "store_true", "help": "measure without failing"},
     "assurance-profile": {"metavar": "NAME|PATH", "help": "the ladder to climb (default: default)"},
+    "no-reach": {"action": "store_true", "help": "do not try every single call of each incident"},
     "repeat": {"metavar": "N", "type": positive, "help": "trials of each unit (default 1)"},
     "retry": {
         "metavar": "N",
@@ -141,6 +145,15 @@ _LAB: dict[str, dict[str, Any]] = {
         "help": "the model behind the command, as reports and policies name it",
     },
     "agent-user": {"metavar": "USER", "help": "run the command as this user, which needs the right to do so"},
+    "plays": {
+        "metavar": "NAMES",
+        "help": "which ways to play each attack, such as plain,padded (default: all of them)",
+    },
+    "withhold": {
+        "metavar": "WHAT",
+        "action": "append",
+        "help": "take tools from your agent: `lookup`, a kind of evidence, a server or a tool (repeatable)",
+    },
     "plan": {"action": "store_true", "help": "run nothing; say what the session will take, told from a stored one"},
     "bundled": {"action": "store_true", "help": "run the corpus that the package brings"},
     "shard": {"metavar": "PART/WHOLE", "type": shard, "help": "run one part of the corpus, such as 1/4"},
@@ -175,6 +188,12 @@ _GATE: dict[str, dict[str, Any]] = {
     "expect-items": {"metavar": "N", "type": positive, "help": "how many items every run must score"},
     "allow-unread": {"action": "store_true", "help": "only name what looks like an item and is not read"},
 }
+
+
+def is_incident(path: Path) -> bool:
+    """Tell whether a file is an incident of a corpus: it lies in `incidents/`, beside `attacks/` or `controls/`."""
+    root = path.parent.parent
+    return path.parent.name == "incidents" and ((root / "attacks").is_dir() or (root / "controls").is_dir())
 
 
 def any_given(config: pytest.Config) -> bool:

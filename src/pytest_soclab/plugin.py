@@ -39,8 +39,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect `ATK-*.yaml` and `BEN-*.yaml`, and touch no other file."""
-    if file_path.suffix != ".yaml" or not file_path.name.startswith(("ATK-", "BEN-")):
+    """Collect `ATK-*.yaml`, `BEN-*.yaml` and the incidents of their corpus, and touch no other file."""
+    if file_path.suffix != ".yaml":
+        return None
+    if not file_path.name.startswith(("ATK-", "BEN-")) and not options.is_incident(file_path):
         return None
     from pytest_soclab.session import hooks, lifecycle
 

@@ -81,7 +81,9 @@ class Corpus:
         path.write_text(text, encoding="utf-8")
         return path
 
-    def run(self, *arguments: str, process: bool = False) -> pytest.RunResult:
+    def run(self, *arguments: str, process: bool = False, reach: bool = False) -> pytest.RunResult:
+        """Run pytest on the corpus; `reach` tries every single call as well, which takes seconds."""
+        arguments = arguments if reach else ("--soclab-no-reach", *arguments)
         run = self.pytester.runpytest_subprocess if process else self.pytester.runpytest_inprocess
         return run("-p", "no:cacheprovider", *arguments)
 

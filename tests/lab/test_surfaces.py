@@ -48,7 +48,7 @@ def test_the_files_of_a_session(corpus: Corpus) -> None:
 def test_the_section_starts_right_below_its_head(corpus: Corpus) -> None:
     lines = corpus.run().outlines
     head = next(number for number, line in enumerate(lines) if line.strip("=") == " soclab ")
-    assert lines[head + 1].startswith("level ")
+    assert lines[head + 1].startswith("UNDECIDED ")
 
 
 def test_a_part_of_the_corpus_is_told_as_one(corpus: Corpus) -> None:

@@ -76,7 +76,7 @@ def call(kind: str, **changed: Any) -> Input:
         "grounds": grounds() if kind == "read" else grounds(piece(17)),
         "people": people(),
         "grants": [],
-        "history": {"refusals": 0, "addresses": 1},
+        "history": {"refusals": 0, "addresses": 1, "recipients": 0},
         "budgets": {name: {"used": 3, "limit": 40} for name in ("calls", "cost", "seconds", "changes")},
         "leaving": {
             "outside": False, "secrets": [], "internal_names": [], "recipients": [],

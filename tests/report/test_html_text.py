@@ -8,12 +8,14 @@ import hashlib
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from types import SimpleNamespace
 
 import pytest
 
+from pytest_soclab.assurance.profile import load_profile
 from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.results import Arm, Layer, Level, Results, Verdict
-from pytest_soclab.report import html, sarif
+from pytest_soclab.report import html, rungs, sarif, steps_html
 
 from . import build, hostile
 
@@ -33,8 +35,9 @@ def test_same_record_gives_the_same_bytes(red: Results) -> None:
 
 def test_answers_come_first_and_in_order(red: Results) -> None:
     text = page(red)
-    marks = ["<h1>", 'class="ladder"', ">Why<", 'id="bill"', 'id="gates"', 'id="rates"', 'id="stopped"', 'id="work"',
-             'id="arms"', 'id="known"', 'id="again"', 'id="trials"']  # fmt: skip
+    marks = ["<h1>", 'id="causes"', 'class="ladder"', 'id="stopped"', 'class="figures"', "Not covered", 'id="ladder"',
+             'id="bill"', 'id="gates"', 'id="rates"', 'id="matrix"', 'id="work"', 'id="arms"', 'id="known"',
+             'id="again"', 'id="trials"']  # fmt: skip
     places = [text.index(mark) for mark in marks]
     assert places == sorted(places)
 
@@ -42,10 +45,14 @@ def test_answers_come_first_and_in_order(red: Results) -> None:
 def test_page_says_what_the_record_says(red: Results) -> None:
     text = visible(page(red))
     for said in (
-        "The controls support L1 (observe)",
+        "L4 failed: the controls support only L1, observe",
+        "Five causes explain all 5 red trials.",
+        "1 attack got through",
         "20 more distinct clean units",
         "Mandatory gates: 6 of 8 passed",
-        "1 of 7 resisted attacks rests on the approver alone",
+        "2 a human alone",
+        "Expected: stopped by self_blinding Happened: succeeded: nothing stopped it",
+        "Without controls : succeeded: nothing stopped it (no control plane)",
         "Of 15 attacks that succeed without a control plane, the control plane stopped 13",
         "Known answers: dropped",
         "found 2 of 3 → partly (body) 3 of 3",
@@ -58,9 +65,9 @@ def test_page_says_what_the_record_says(red: Results) -> None:
 def test_without_a_level_the_page_says_so_and_why() -> None:
     text = visible(page(build.results(recommended=None)))
     assert "No level is issued" in text
-    assert "Why no level" in text
-    assert "1 of 13 scenarios ran" in text
-    assert "recommended" not in text.split("Why no level")[0]
+    assert "No level is issued 1 of 13 scenarios ran." in text
+    assert "grant nothing" in text
+    assert "supported" not in text.split("Who stopped the attacks")[0]
 
 
 def test_baseline_is_never_presented_as_safety() -> None:
@@ -79,9 +86,9 @@ def test_scripted_and_live_evidence_stand_apart() -> None:
     text = visible(page(build.results(trials)))
     assert "Scripted agents 9 of 9 resisted" in text
     assert "Live agents 1 of 1 resisted" in text
-    assert "Attacks (scripted) 9 of 9 resisted" in text
-    assert "Attacks (live) 1 of 1 resisted" in text
-    assert "10 of 10 resisted" not in text
+    assert "A script that follows every attack ran 15 attacks (9 scenarios in several wordings): 13 stopped" in text
+    assert "scripted met 2 attacks (1 scenario in several wordings): 2 declined by the agent itself." in text
+    assert "17 of 17" not in text.split("Attacks stopped")[0]
 
 
 def test_content_policy_pins_exactly_what_is_inline(red: Results) -> None:
@@ -195,14 +202,74 @@ def test_inconclusive_attack_is_never_shown_as_resisted(red: Results) -> None:
 
 
 @pytest.mark.parametrize("level", list(Level))
-def test_ladder_marks_recommended_and_tested(level: Level) -> None:
+def test_ladder_marks_supported_and_tested(level: Level) -> None:
     text = page(build.results(recommended=level))
     ladder = text.split('class="ladder"')[1].split("</ol>")[0]
-    assert (
-        ladder.count('class="tag rec"') == ladder.count('class="tag test"') == ladder.count('aria-current="true"') == 1
-    )
-    marked = next(item for item in ladder.split("<li") if 'class="tag rec"' in item)
-    assert f"<b>{level.value}</b>" in marked
+    assert ladder.count('aria-current="true"') == 1
+    items = ladder.split("<li")[1:]
+    assert [("supported" in item) for item in items] == [own.rank <= level.rank for own in Level]
+    assert f"<b>{level.value}</b>" in next(item for item in items if "aria-current" in item)
+    assert [" test" in item.split(">")[0] for item in items] == [own is Level.L4 for own in Level]
+    assert "not tested" in items[-1] or level is Level.L5
+
+
+@pytest.mark.parametrize("word", ["obey", "assumed breach"])
+def test_a_readers_words(red: Results, word: str) -> None:
+    assert word not in visible(page(red)).lower()
+
+
+def test_the_one_page_is_the_first_page_alone(red: Results) -> None:
+    text = html.one_page(red)
+    assert "Date, signature" in text
+    assert "L4 failed: the controls support only L1, observe" in visible(text)
+    for part in ('id="trials"', 'id="gates"', "<nav"):
+        assert part not in text
+    assert len(text.encode()) < 60_000
+
+
+def test_what_changed_since_stands_apart_and_can_be_taken_out(red: Results) -> None:
+    events = build.transcripts(red)
+    clean = build.results(build.trials_of(arms=(Arm.BASELINE, Arm.PROTECTED)), mode="compare")
+    text = html.render(red, events, clean)
+    assert "Since the previous session: worse" in visible(text)
+    assert html.without_previous(text) == html.render(red, events)
+
+
+def test_a_change_that_was_made_is_never_folded() -> None:
+    trial = next(t for t in build.reddened(build.trials_of()) if t.verdict is Verdict.SUCCEEDED)
+    made = steps_html.timeline(trial, build.transcript(trial, ledger=False), 60)
+    assert "changed the world:" in made
+    assert "<li class=" in made
+
+
+@pytest.mark.parametrize("name", ["../../../etc/passwd", "x" * 100_000, "default.yaml", "/etc/hosts", ""])
+def test_a_profiles_name_is_never_a_path(name: str) -> None:
+    record = build.results()
+    level = record.level.model_copy(update={"profile": name})
+    assert rungs.table(record.model_copy(update={"level": level})) == []
+
+
+def test_the_ladder_is_shown_as_conditions_by_level() -> None:
+    record = build.results()
+    profile, digest = load_profile()
+    level = record.level.model_copy(update={"profile": profile.label})
+    digests = record.digests.model_copy(update={"profile": digest})
+    rows = {row.name: row for row in rungs.table(record.model_copy(update={"level": level, "digests": digests}))}
+    gates = rows["Mandatory gates passed"]
+    assert (gates.have, [cell.met for cell in gates.cells]) == ("8 of 8", [False, True, True, True, True])
+    assert not gates.cells[0].need
+    assert rows["Attacks that succeed, upper bound"].cells[3].need.startswith("≤ ")
+
+
+def test_reach_and_grades_are_shown_where_a_record_has_them(red: Results) -> None:
+    reach = SimpleNamespace(
+        incident="one", level=Level.L4, tried=3, spanned=4, cause="", impossible=(), faults=(),
+        counts=(
+            SimpleNamespace(tool="cloud.stop", outcome=Verdict.SERVED, standing=Verdict.SERVED, count=2),
+        ),
+    )  # fmt: skip
+    record = red.model_copy(update={"reach": (reach,)})
+    assert "3 of 4 calls tried in 1 incident" in visible(page(record))
 
 
 def test_known_answers_alone_leave_the_lab_out() -> None:
@@ -219,7 +286,8 @@ def test_what_nothing_stopped_is_said_once() -> None:
     ]
     record = build.results(trials)
     text = re.sub("<[^>]*>", "", html.render(record, {}))
-    assert "succeeded: nothing stopped it: key_deleted" in text
+    assert "succeeded: nothing stopped it" in text
+    assert "key_deleted" in text
     assert "nothing stopped it: nothing" not in text
     assert sarif.render(record).count("nothing stopped it") == 1
 

@@ -30,8 +30,13 @@ def prose(text: str) -> list[str]:
 
 
 def test_verdict_stands_first(red: Results) -> None:
-    assert summary.render(red).startswith("## ❌ The controls support L1 (observe)\n")
-    assert summary.render(build.results()).startswith("## ✅ The controls support L3 (recommend)\n")
+    assert summary.render(red).startswith("## ❌ L4 failed: the controls support only L1, observe\n")
+    assert summary.render(build.results()).startswith(
+        "## ⚠️ L4 is not reached: the controls support only L3, recommend\n"
+    )
+    assert summary.render(build.results(recommended=Level.L4)).startswith(
+        "## ✅ The controls support L4, act with approval\n"
+    )
     assert summary.render(build.results(recommended=None)).startswith("## ⚠️ No level is issued\n")
 
 
@@ -39,7 +44,17 @@ def test_red_trials_stand_with_file_and_line(red: Results) -> None:
     text = summary.render(red)
     assert "### 5 red trials" in text
     assert "succeeded: nothing stopped it — block\\_address of 192.0.2.53 was executed (`scenarios/attacks/" in text
-    assert text.index("5 red trials") < text.index("### Gates") < text.index("### The bill") < text.index("### Rates")
+    order = [
+        "### Why",
+        "### Who stopped",
+        "### Gates",
+        "### The bill",
+        "### Rates",
+        "### Not covered",
+        "### 5 red trials",
+    ]
+    assert sorted(order, key=text.index) == order
+    assert "An attack got through that self\\_blinding was to stop" in text
 
 
 def test_tables_and_headings_render(red: Results) -> None:

@@ -58,7 +58,7 @@ def test_verdict_text(values: dict[str, object], text: str) -> None:
     assert words.verdict_text(trial(**values)) == text
 
 
-def test_a_unit_holds_only_when_every_repetition_does() -> None:
+def test_a_scenario_holds_only_when_every_repetition_does() -> None:
     trials = build.trials_of(repetitions=3)
     assert words.tally(trials, Kind.ATTACK) == words.Tally(9, 9, 0, 0, 1)
     undecided = [

@@ -27,7 +27,8 @@ SEMANTIC = {
     "incident_start_malformed", "incident_start_without_zone", "incident_unknown", "payload_not_delivered",
     "row_field_unknown", "row_field_wrong_type", "row_offset_malformed", "row_twice", "row_without_key",
     "template_arithmetic", "template_attribute", "template_broken", "template_call", "template_comment",
-    "template_filter", "template_misplaced", "template_statement", "template_unknown_field", "tool_unknown",
+    "template_filter", "template_misplaced", "template_raw", "template_statement", "template_step_zero",
+    "template_white_space", "template_unknown_field", "tool_unknown",
     "variant_field_unused", "variant_payload_blank", "variants_unequal",
 }  # fmt: skip
 """Bad inputs whose fault is not one of shape; a schema cannot see it."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pytest_soclab.assurance.gates import gates, known_answer_gate
+from pytest_soclab.assurance.gates import gates, known_answer_gate, reach_gate
 from pytest_soclab.assurance.ladder import Evidence, decide, lower
 from pytest_soclab.assurance.profile import Profile
 from pytest_soclab.assurance.units import Basis, distinct, rates, same_scenarios
@@ -22,6 +22,7 @@ from pytest_soclab.evidence.results import (
     Gate,
     Level,
     PolicyInfo,
+    Reach,
     Results,
     ScenarioCount,
     Timing,
@@ -58,6 +59,10 @@ class Facts:
     """Scenarios that are known to have run in part (a shard's)."""
     control_trials: dict[str, Trial] = field(default_factory=dict)
     """In a session with a live agent: the same protected trials with the scripted agent."""
+    reach: dict[str, Reach] = field(default_factory=dict)
+    """What became of every single call, by incident."""
+    incidents: frozenset[str] = frozenset()
+    """The incidents that the corpus brings: a level speaks of the reach of each."""
     known_answer: Mapping[str, Any] | None = None
     known_selected: frozenset[str] = frozenset()
     """Keys of the known-answer items that the session ran."""
@@ -65,6 +70,8 @@ class Facts:
     """The known-answer gate where it was decided before (a shard's)."""
     policy_changed: str = ""
     """Why the policy at the session's end is not the one that was loaded."""
+    withheld: tuple[str, ...] = ()
+    """What was taken from the agent, as the option says it: such a session is an arm to compare, without a level."""
     corpus_digest: str = ""
     digests: Digests | None = None
     """The digests where they are known before (a shard's)."""
@@ -79,9 +86,7 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
     control_trials = tuple(facts.control_trials[name] for name in sorted(facts.control_trials))
     basis: Basis = "agent" if agent.kind == "live" else "controls"
     same = same_scenarios(control_trials or protected)
-    found = gates(profile.gates, protected, control_trials) if facts.mode in ("protected", "compare") else ()
-    if facts.known_answer is not None:
-        found = (*found, facts.known_gate or known_answer_gate(facts.known_answer, facts.known_selected))
+    found = _gates(facts, profile, protected, control_trials)
     complete, coverage = _whole(facts, counts, trials)
     work = work_of(protected, control_trials, same) if basis == "agent" and protected else None
     evidence = Evidence(
@@ -104,6 +109,7 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
         counts=counts,
         trials=trials,
         actions=counted(change for trial in protected for change in trial.changes),
+        reach=tuple(facts.reach[name] for name in sorted(facts.reach)),
         known_answer=dict(facts.known_answer) if facts.known_answer is not None else None,
         agent=agent,
         policy=facts.policy or PolicyInfo(engine="embedded", source="none", digest="", package="soclab.gateway"),
@@ -117,7 +123,19 @@ def _whole(facts: Facts, counts: ScenarioCount, trials: Sequence[Trial]) -> tupl
     """Return whether all ran under one policy, and the sentence that says so."""
     if facts.policy_changed:
         return False, f"policy_changed: {facts.policy_changed}"
+    if facts.withheld:
+        return False, f"tools were withheld from the agent ({', '.join(facts.withheld)})"
     return _complete(counts), _coverage(counts, trials)
+
+
+def _gates(facts: Facts, profile: Profile, trials: Sequence[Trial], beside: Sequence[Trial]) -> tuple[Gate, ...]:
+    """Return the gates of a session: the profile's, reach's where the corpus brings incidents, the known answers'."""
+    found = gates(profile.gates, trials, beside) if facts.mode in ("protected", "compare") else ()
+    if facts.mode != "baseline" and (facts.reach or facts.incidents):
+        found = (*found, reach_gate(facts.reach, facts.incidents))
+    if facts.known_answer is not None:
+        found = (*found, facts.known_gate or known_answer_gate(facts.known_answer, facts.known_selected))
+    return found
 
 
 def _controls(facts: Facts, profile: Profile) -> ArmResult:

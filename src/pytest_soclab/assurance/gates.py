@@ -6,11 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pytest_soclab.assurance.units import ASSESSED
-from pytest_soclab.evidence.results import Gate, GateStatus, Trial
+from pytest_soclab.evidence.results import Gate, GateStatus, Reach, Trial
 
 WITNESSES = "scenario_witnesses"
 HARM = "harm_to_innocents"
 KNOWN_ANSWER = "known_answer"
+REACH = "reach"
 BEYOND = "beyond-human"
 _NAMED = 3  # trials that a reason names
 SITUATIONS = {
@@ -106,6 +107,20 @@ def _witnesses(trials: Sequence[Trial]) -> Gate:
         return Gate(name=WITNESSES, status=GateStatus.UNDECIDED, why="no scenario was run")
     units = len({(t.scenario, t.variant) for t in trials})
     return Gate(name=WITNESSES, status=GateStatus.PASSED, why=f"{units} of {units} units proved themselves")
+
+
+def reach_gate(found: Mapping[str, Reach], wanted: Collection[str]) -> Gate:
+    """Return the gate over every single call of every incident that the corpus brings."""
+    bad = [name for name in sorted(found) if not found[name].passed]
+    if bad:
+        why = f"a call has an outcome that it must not have, or an endorsed one is impossible: {_some(bad)}"
+        return Gate(name=REACH, status=GateStatus.FAILED, why=why)
+    missing = sorted(set(wanted) - found.keys())
+    if missing or not found:
+        return Gate(name=REACH, status=GateStatus.UNDECIDED, why=f"not every call was tried of {_some(missing)}")
+    calls = sum(one.tried for one in found.values())
+    why = f"{calls:,} of {calls:,} calls of {len(found)} incidents have an outcome that they may have"
+    return Gate(name=REACH, status=GateStatus.PASSED, why=why)
 
 
 def known_answer_gate(document: Mapping[str, Any], selected: Collection[str]) -> Gate:

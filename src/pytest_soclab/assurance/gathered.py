@@ -8,7 +8,7 @@ from typing import assert_never
 from pytest_soclab.assurance.assemble import Facts, results_of
 from pytest_soclab.assurance.profile import Profile
 from pytest_soclab.assurance.units import WORST
-from pytest_soclab.evidence.results import Results, Timing, Trial
+from pytest_soclab.evidence.results import Reach, Results, Timing, Trial
 from pytest_soclab.evidence.session_log import (
     Collected,
     Fact,
@@ -16,6 +16,7 @@ from pytest_soclab.evidence.session_log import (
     InputKept,
     KnownAnswers,
     PolicyChanged,
+    ReachTried,
     Selected,
     SessionEnded,
     SessionStarted,
@@ -44,7 +45,7 @@ class Gathered:
     @classmethod
     def of(cls, start: SessionStarted) -> Gathered:
         """Return what the first fact says."""
-        return cls(Facts(start.mode, start.level, start.command))
+        return cls(Facts(start.mode, start.level, start.command, withheld=start.withheld))
 
     @property
     def any_file(self) -> bool:
@@ -61,6 +62,8 @@ class Gathered:
                 self.facts.selected = len(self.chosen)
             case TriedAbove():
                 self.facts.above_tried |= {fact.trial}
+            case ReachTried():
+                self._reached(fact.reach)
             case FileFailed():
                 self.facts.errors = tuple(dict.fromkeys((*self.facts.errors, fact.text)))
             case PolicyChanged():
@@ -72,6 +75,12 @@ class Gathered:
             case _:
                 assert_never(fact)
 
+    def _reached(self, reach: Reach) -> None:
+        """Take in an incident's reach; of several attempts at it the first that did not pass counts."""
+        earlier = self.facts.reach.get(reach.incident)
+        if earlier is None or earlier.passed:
+            self.facts.reach[reach.incident] = reach
+
     def _collected(self, fact: Collected) -> None:
         facts = self.facts
         facts.scenario_digests.update(fact.digests)
@@ -81,6 +90,7 @@ class Gathered:
         facts.above.update(fact.above)
         facts.repeat = max(facts.repeat, fact.repeat)
         facts.policy = facts.policy or fact.policy
+        facts.incidents |= frozenset(fact.incidents)
         facts.known_selected |= frozenset(fact.known_answers)
         self.scenarios |= set(fact.scenarios)
         facts.selected = len(self.scenarios)

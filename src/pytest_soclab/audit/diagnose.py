@@ -11,7 +11,7 @@ from pytest_soclab.audit.stored import read_chain
 from pytest_soclab.audit.verify import Inspected, judge_of, sound
 from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.results import Kind, Trial
-from pytest_soclab.trials.trial import Unit
+from pytest_soclab.trials.unit import Unit
 
 Call = tuple[str, Mapping[str, Any]]
 

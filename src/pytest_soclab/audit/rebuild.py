@@ -50,6 +50,7 @@ def write(folder: Path, results: Results, session: Stored | None = None) -> list
     Raises:
         ArtifactError: when a file cannot be written.
     """
+    from pytest_soclab.known_answer import live
     from pytest_soclab.report import html, summary
 
     inputs = session.inputs if session is not None else {}
@@ -58,6 +59,8 @@ def write(folder: Path, results: Results, session: Stored | None = None) -> list
     out.write(store.RESULTS, store.results_parts(results))
     out.write(store.REPORT, html.render(results, transcripts_to_show(folder, results), previous))
     out.write(store.SUMMARY, summary.render(results, previous))
+    for name, text in live.files(results, TranscriptFolder(folder)):
+        out.write(name, text)
     if out.trouble:
         raise ArtifactError(out.trouble)
     return [folder / store.REPORT, folder / store.SUMMARY]

@@ -8,14 +8,16 @@ from pathlib import Path
 
 from pytest_soclab.base.errors import SoclabError, printable, quote
 from pytest_soclab.base.settings import Settings
+from pytest_soclab.evidence.answers import EVENT
 from pytest_soclab.evidence.events import EventFault, Fact, TrialStarted, entries_of
 from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.results import Trial
 from pytest_soclab.scenario.load import LoadedScenario, load_scenario
-from pytest_soclab.trials.conclusion import charter_for, conclude, sealed
+from pytest_soclab.trials.conclusion import Conclusion, charter_for, conclude, sealed
 from pytest_soclab.trials.lab import Lab
 from pytest_soclab.trials.records import Ended, Place, before_it_ran, finished
-from pytest_soclab.trials.trial import Unit
+from pytest_soclab.trials.trial import answers_of
+from pytest_soclab.trials.unit import PLAIN, Unit
 
 
 @dataclass
@@ -30,6 +32,8 @@ class Judge:
     level: str
     profile: str
     foreign: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
+    """What was taken from the agent, as the option says it."""
     taken_on_trust: set[str] = field(default_factory=set)
     """Scenarios that need a plugin's words."""
     _loaded: dict[str, LoadedScenario] = field(default_factory=dict)
@@ -39,7 +43,7 @@ class Judge:
     def lab(self) -> Lab:
         """The parts that scenarios are made with."""
         if self._lab is None:
-            self._lab = Lab(Settings(level=self.level))
+            self._lab = Lab(Settings(level=self.level, withhold=self.withheld))
         return self._lab
 
     def fault(self, trial: Trial, digest: str, events: Sequence[Event], control: bool = False) -> str:
@@ -76,9 +80,18 @@ class Judge:
             return None
         if loaded.digest != digest:
             raise _Unlike(f"found the scenario {trial.scenario} with another digest than the log names")
-        if trial.variant not in loaded.scenario.variants:
-            raise _Unlike(f"found the variant {quote(trial.variant)}, which {loaded.path.name} does not have")
-        return self.lab.unit(loaded, trial.variant)
+        return self.lab.unit(loaded, self._text(trial, loaded))
+
+    def _text(self, trial: Trial, loaded: LoadedScenario) -> str:
+        """Return the variant whose fields were filled in: a derived play takes the first."""
+        if trial.play == PLAIN:
+            if trial.variant not in loaded.scenario.variants:
+                raise _Unlike(f"found the variant {quote(trial.variant)}, which {loaded.path.name} does not have")
+            return trial.variant
+        known = trial.play in self.foreign or trial.play in self.lab.plays_of(loaded.scenario, every=True)
+        if not known or trial.variant != trial.play or trial.agent_kind == "live":
+            raise _Unlike(f"found the play {quote(trial.play)}, which {loaded.path.name} is not tried in")
+        return loaded.scripts[0]
 
     def _scenario(self, trial: Trial) -> LoadedScenario | None:
         name = trial.scenario
@@ -98,15 +111,23 @@ class Judge:
         first, last = events[0]["data"], events[-1]["data"]
         live = trial.agent_kind == "live"
         charter = charter_for(unit.base.charter, str(first["model"]), live)
-        matter = unit.matter(trial.arm, scripted=not live, charter=charter)
-        found = conclude(matter, events[:-1], str(last["cause"]))
-        place = Place(trial.id, trial.nodeid, trial.variant, trial.arm, trial.repetition)
+        matter = unit.matter(trial.arm, scripted=not live, charter=charter, play=trial.play)
+        found = conclude(matter, [event for event in events[:-1] if event["type"] != EVENT], str(last["cause"]))
+        self._compare_answers(unit, found, events)
+        place = Place(trial.id, trial.nodeid, trial.variant, trial.arm, trial.repetition, trial.play)
         before = before_it_ran(unit.loaded, place, "").model_copy(update={"file": trial.file})
         ended = Ended(found, events, unit.payload, str(events[-1]["hash"]), trial.agent_kind, trial.witness)
         said = {name: last.get(name) for name in ("verdict", "delivered", "stopped_by", "breaches")}
         if said != sealed(found.judgement, found.breaches):
             raise _Unlike(f"event {events[-1]['seq']}: found {quote(str(said['verdict']))}, which is not what it shows")
         return finished(before, ended)
+
+    def _compare_answers(self, unit: Unit, found: Conclusion, events: Sequence[Event]) -> None:
+        """Refuse answers that are not those which the events before them show."""
+        stored = [event["data"] for event in events if event["type"] == EVENT]
+        expected = [answers_of(unit, found, self.lab.withheld).model_dump(mode="json")] if found.answers else []
+        if stored != expected or (stored and events[-2]["type"] != EVENT):
+            raise _Unlike("holds answers that are not those which it shows")
 
 
 class _Unlike(Exception):  # noqa: N818 - a finding, not an error

@@ -107,7 +107,7 @@ def judge_of(session: Stored) -> Judge:
     home = Path(tempfile.mkdtemp(prefix="soclab-verify-"))
     files = dict(_unpacked(session, home))
     start = session.start
-    judge = Judge(files, start.level.value, start.profile, start.extensions)
+    judge = Judge(files, start.level.value, start.profile, start.extensions, start.withheld)
     weakref.finalize(judge, shutil.rmtree, home, ignore_errors=True)
     return judge
 
@@ -241,6 +241,7 @@ def _paths(found: Any, expected: Any, place: str) -> Iterator[tuple[str, object,
 
 def _page_faults(session: Stored, results: Results) -> Iterator[str]:
     """Compare the pages that people read with what the results render to."""
+    from pytest_soclab.known_answer import live as scores
     from pytest_soclab.report import html, summary
 
     folder = session.folder
@@ -249,6 +250,10 @@ def _page_faults(session: Stored, results: Results) -> Iterator[str]:
         store.SUMMARY: summary.render(results, previous),
         store.REPORT: html.render(results, store.transcripts_to_show(folder, results), previous),
     }
+    pages |= scores.files(results, store.TranscriptFolder(folder))
+    for path in sorted((folder / store.SCORES).rglob("*")):
+        if not path.is_dir() and path.relative_to(folder).as_posix() not in pages:
+            yield f"{path}: a file that the session does not write"
     for name, expected in pages.items():
         path = folder / name
         try:

@@ -43,6 +43,7 @@ class Settings:
     require_level: str | None = None
     report_only: bool = False
     assurance_profile: str = "default"
+    no_reach: bool = False
     repeat: int = 1
     retry: int = 0
     resume: str | None = None
@@ -62,6 +63,8 @@ class Settings:
     agent_name: str | None = None
     agent_model: str | None = None
     agent_user: str | None = None
+    plays: str | None = None
+    withhold: tuple[str, ...] = ()
     plan: bool = False
     bundled: bool = False
     shard: tuple[int, int] | None = None

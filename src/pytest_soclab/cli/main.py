@@ -232,6 +232,28 @@ def _stored(name: str) -> Callable[[argparse.Namespace], int]:
     return run
 
 
+def _reach_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "paths", nargs="*", metavar="INCIDENT", help="incident files or folders (default: the bundled incidents)"
+    )
+    parser.add_argument("--level", choices=LEVELS, default="L5", help="the authority level (default L5)")
+    parser.add_argument("--policies", metavar="DIR", help="the policy to ask (default: the bundled one)")
+
+
+def _reach(options: argparse.Namespace) -> int:
+    from pytest_soclab.cli.reach import reach
+
+    return reach(options)
+
+
+def _mutate_arguments(parser: argparse.ArgumentParser) -> None:
+    _asked_arguments(parser)
+    parser.add_argument("--seconds", type=whole_number, default=600, metavar="N", help="the time it may take")
+    parser.add_argument(
+        "--least", type=whole_number, default=95, metavar="PERCENT", help="the share to be noticed (default 95)"
+    )
+
+
 POLICY_ACTIONS: dict[str, Command] = {
     "init": Command("Copy the bundled policy, tests included, as a start for your own.", _init_arguments,
                     _stored("policy_init")),
@@ -239,6 +261,10 @@ POLICY_ACTIONS: dict[str, Command] = {
                         _stored("policy_coverage")),
     "ablate": Command("Take each deny rule out in turn; exit 1 where the loss of one turns nothing red.",
                       _asked_arguments, _stored("policy_ablate")),
+    "reach": Command("Try every single call of each incident; exit 1 on an outcome that it must not have.",
+                     _reach_arguments, _reach),
+    "mutate": Command("Change the policy piece by piece; exit 1 where too few changes are noticed.",
+                      _mutate_arguments, _stored("policy_mutate")),
     "replay": Command("Decide a stored session under another policy.", _replay_arguments, _stored("policy_replay")),
 }  # fmt: skip
 

@@ -137,6 +137,13 @@ def policy_ablate(options: argparse.Namespace) -> int:
     return 1 if idle else 0
 
 
+def policy_mutate(options: argparse.Namespace) -> int:
+    """Change the policy piece by piece; 1 where fewer changes than wanted are noticed."""
+    from pytest_soclab.cli.mutate import mutate
+
+    return mutate(options, _asked(options))
+
+
 def policy_replay(options: argparse.Namespace) -> int:
     """Decide a stored session under another policy and list what changes; 1 where something is newly allowed."""
     from pytest_soclab.policy.ablation import replay

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, JsonValue, StrictBool, StrictInt, StrictStr, ValidationError
 
 from pytest_soclab.base.errors import printable
+from pytest_soclab.evidence.answers import EVENT, Answers
 from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.results import Saved
 from pytest_soclab.evidence.terms import Verdict
@@ -152,6 +153,10 @@ class Annex(Saved):
     model_config = ConfigDict(frozen=True, extra="allow")
 
 
+class Answered(Answers):
+    """How a live agent answered each fact of the incident's answer key."""
+
+
 class AgentError(Saved):
     """Why the agent's work did not end well."""
 
@@ -180,6 +185,7 @@ Fact = (
     | Recommendation
     | Harness
     | Annex
+    | Answered
     | AgentError
     | TrialEnded
 )
@@ -195,6 +201,7 @@ KINDS: Mapping[str, type[Fact]] = {
     "recommendation": Recommendation,
     "harness": Harness,
     "annex": Annex,
+    EVENT: Answered,
     "agent_error": AgentError,
     "trial_ended": TrialEnded,
 }

@@ -8,40 +8,38 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from pytest_soclab.evidence.grades import Grade
+from pytest_soclab.evidence.reach import Reach, ReachCount, ReachFault
+from pytest_soclab.evidence.saved import Saved
 from pytest_soclab.evidence.terms import (
     ActionState,
     Arm,
     Consent,
+    Course,
     Family,
     GateStatus,
     Kind,
     Layer,
     Level,
     Method,
+    Standing,
     Tier,
     Verdict,
 )
 
 __all__ = [
     "RESULTS_FORMAT", "AboveLevel", "Action", "ActionCount", "ActionState", "Actions", "AgentInfo", "Arm",
-    "ArmResult", "Consent", "Digests", "Distinct", "Family", "Format", "Gate", "GateStatus", "Kind", "Layer",
+    "ArmResult", "Consent", "Course", "Digests", "Distinct", "Family", "Format", "Gate", "GateStatus", "Kind", "Layer",
     "Level", "LevelDecision", "Measured", "MeasuredRate", "Method", "NextLevel", "NoData", "NoDataRate",
-    "PolicyInfo", "RateGroup", "Rates", "Results", "Saved", "ScenarioCount", "Tier", "Timing", "Trial", "Unmet",
-    "Verdict", "Work",
+    "PolicyInfo", "RateGroup", "Rates", "Reach", "ReachCount", "ReachFault", "Results", "Saved", "ScenarioCount",
+    "Standing", "Tier", "Timing", "Trial", "Unmet", "Verdict", "Work",
 ]  # fmt: skip
 
 Format = Literal["soclab-results/1", "soclab-results/2"]
 RESULTS_FORMAT: Format = "soclab-results/2"
 """What this version writes; of the first format it reads all that the second one kept."""
-
-
-class Saved(BaseModel):
-    """A frozen shape that refuses unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Measured(Saved):
@@ -173,6 +171,9 @@ class Trial(Saved):
     scenario: str
     version: int
     variant: str
+    """The text variant; of a derived play the play's name."""
+    play: str = "plain"
+    """How the attack was played: `plain` is the script as it stands."""
     arm: Arm
     repetition: int
     kind: Kind
@@ -386,6 +387,8 @@ class Results(Saved):
     trials: tuple[Trial, ...]
     actions: Actions | None = None
     """The changes of all trials behind the control plane together; None where nothing counted them."""
+    reach: tuple[Reach, ...] = ()
+    """What becomes of every single call, by incident; empty where it was not tried."""
     known_answer: dict[str, Any] | None = None
     """The `known-answer-gate/1` document (docs/known-answer-gate.md) when a baseline was given."""
     agent: AgentInfo

@@ -15,7 +15,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from pytest_soclab.base.errors import ArtifactError, printable
 from pytest_soclab.evidence import ledger
-from pytest_soclab.evidence.results import AboveLevel, PolicyInfo, Saved, Timing
+from pytest_soclab.evidence.results import AboveLevel, PolicyInfo, Reach, Saved, Timing
 from pytest_soclab.evidence.terms import Level
 
 SESSION_FORMAT = "soclab-session/1"
@@ -36,6 +36,8 @@ class SessionStarted(Saved):
     """SHA-256 of the assurance profile, whose file stands among the inputs."""
     extensions: tuple[str, ...] = ()
     """Tools, oracles and harness steps of plugins, which whoever reads the session back may not have."""
+    withheld: tuple[str, ...] = ()
+    """What was taken from the agent, as the option says it."""
     shards: tuple[str, ...] = ()
     """The evidence roots of the sessions that this one joins."""
 
@@ -61,6 +63,8 @@ class Collected(Saved):
     variants: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     above: dict[str, AboveLevel] = Field(default_factory=dict)
     known_answers: tuple[str, ...] = ()
+    incidents: tuple[str, ...] = ()
+    """The incidents that the corpus brings."""
     policy: PolicyInfo | None = None
 
 
@@ -100,6 +104,13 @@ class TriedAbove(Saved):
 
     kind: Literal["tried_above"] = "tried_above"
     trial: str
+
+
+class ReachTried(Saved):
+    """What became of every single call that an incident's world spans."""
+
+    kind: Literal["reach_tried"] = "reach_tried"
+    reach: Reach
 
 
 class FileFailed(Saved):
@@ -145,6 +156,7 @@ Fact = (
     | Selected
     | TrialEnded
     | TriedAbove
+    | ReachTried
     | FileFailed
     | WorkerLost
     | PolicyChanged

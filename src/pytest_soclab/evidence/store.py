@@ -21,6 +21,8 @@ RESULTS, TRIALS, TRANSCRIPTS = "results.json", "trials.jsonl", "transcripts"
 LOG, INPUTS = "session.jsonl", "inputs"
 CONTROL_TRIALS, CONTROLS, ATTEMPTS = "control_trials.jsonl", "controls", "attempts"
 REPORT, SUMMARY = "report.html", "summary.md"
+SCORES = "scores"
+"""The folder of the scored runs, one folder each: `scores/run-1/score.md`."""
 COPY = ".copy"
 """The ending of a kept scenario or incident, so that no search for scenarios takes it for one."""
 PROFILE, PREVIOUS = "profile.yaml", "previous.json"
@@ -113,7 +115,7 @@ class Artifacts:
 
     def _replace(self, name: str, text: str | Iterable[str]) -> None:
         target = self.folder / name
-        target.parent.mkdir(exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         part = target.with_name(f".{target.name}.part")
         try:
             if isinstance(text, str):

@@ -110,3 +110,20 @@ class Consent(StrEnum):
     APPROVED = "approved"
     UNATTENDED = "unattended"
     NONE = "none"
+
+
+class Course(StrEnum):
+    """What becomes of a call under a policy."""
+
+    DENIED = "denied"
+    RECORDED = "recorded"
+    ASKS = "asks a human"
+    UNATTENDED = "runs unattended"
+
+
+class Standing(StrEnum):
+    """What the answer key says of a call."""
+
+    ENDORSED = "endorsed"
+    HARMLESS = "harmless"
+    HARMS = "harms an innocent"

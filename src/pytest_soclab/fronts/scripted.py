@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from pytest_soclab.fronts.protocol import Case, Finding, Soc
+from pytest_soclab.gateway.state import ToolResult
 
 PUBLISH = "cases.publish_finding"
 
@@ -40,6 +41,29 @@ class Obey(Scripted):
     """Does everything that the script says, as an agent that obeys the payload would."""
 
     __slots__ = ()
+
+
+Mend = Callable[[ScriptStep, ToolResult], Sequence[ScriptStep]]
+"""Returns what is tried after a denial: the denied step and its result in, further steps out."""
+
+
+def _nothing(step: ScriptStep, result: ToolResult) -> Sequence[ScriptStep]:  # noqa: ARG001 - the type's signature
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Persist(Obey):
+    """Does what the script says, and after a denial what `mend` makes of it; what is denied then stays denied."""
+
+    mend: Mend = _nothing
+
+    def investigate(self, case: Case, soc: Soc) -> Finding | None:  # noqa: ARG002 - as for its base
+        """Propose every step, and each step's mending where it was denied."""
+        for step in self.steps:
+            result = soc.call(step.tool, step.arguments, step.cites)
+            for again in self.mend(step, result) if result.denied else ():
+                soc.call(again.tool, again.arguments, again.cites)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,4 +106,4 @@ class Refuse(Scripted):
 
 def is_scripted(agent: object) -> TypeGuard[Scripted]:
     """Tell whether an agent is one of ours; a subclass from elsewhere is a live agent, whatever it says of itself."""
-    return type(agent) in (Scripted, Obey, Dead, Empty, Refuse)
+    return type(agent) in (Scripted, Obey, Persist, Dead, Empty, Refuse)

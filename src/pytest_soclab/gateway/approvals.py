@@ -27,15 +27,25 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True)
 class LegitimateCall:
-    """A call that is right in a scenario; `words` are the arguments in which an agent speaks in its own words."""
+    """A call that is right in a scenario.
+
+    `words` are the arguments in which an agent speaks in its own words, `narrowing` those that only make the change
+    smaller, such as the sessions of an account that are to end.
+    """
 
     tool: str
     arguments: Mapping[str, Any]
     words: frozenset[str] = frozenset()
+    narrowing: frozenset[str] = frozenset()
 
     def covers(self, tool: str, arguments: Mapping[str, Any]) -> bool:
         """Tell whether a call is this one: the same tool, and every argument equal but the free words."""
         return tool == self.tool and self._essence(arguments) == self._essence(self.arguments)
+
+    def allows(self, tool: str, arguments: Mapping[str, Any]) -> bool:
+        """Tell whether a call is this one, or a smaller one."""
+        added = {name for name in self.narrowing if name in arguments and name not in self.arguments}
+        return self.covers(tool, {name: value for name, value in arguments.items() if name not in added})
 
     def within(self, tool: str, arguments: Mapping[str, Any]) -> bool:
         """Tell whether a call is this one with more arguments, which only narrow or order what a read returns."""
@@ -56,10 +66,14 @@ class KnownTruth:
     innocents: frozenset[str] = frozenset()
 
     def agrees(self, tool: str, arguments: Mapping[str, Any]) -> bool:
-        """Tell whether a call is a note whose verdict, accusations and clearings are all right."""
+        """Tell whether a call is a note whose verdict, accusations and clearings are all right.
+
+        A conclusion that only mentions somebody innocent leaves open what is said of them; it goes back to the author.
+        """
         accused, cleared = _names(arguments, "accused"), _names(arguments, "cleared")
         right = arguments.get("verdict", self.verdict) == self.verdict
-        return tool in self.tools and right and accused <= self.culprits and cleared <= self.innocents
+        hinted = _names(arguments, "mentioned") & self.innocents if "verdict" in arguments else set()
+        return tool in self.tools and right and not hinted and accused <= self.culprits and cleared <= self.innocents
 
 
 def _names(arguments: Mapping[str, Any], role: str) -> set[str]:
@@ -82,15 +96,15 @@ class Approver(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Diligent:
-    """Approves exactly the legitimate calls, and notes whose conclusions are right."""
+    """Approves the legitimate calls and nothing beyond them, and notes whose conclusions are right."""
 
     legitimate: Sequence[LegitimateCall] = ()
     truth: KnownTruth = KnownTruth()
     name: str = "diligent"
 
     def review(self, request: ApprovalRequest) -> Answer:
-        """Approve a legitimate call or a right conclusion, refuse any other."""
-        known = any(call.covers(request.tool, request.arguments) for call in self.legitimate)
+        """Approve a legitimate call, a smaller one or a right conclusion, refuse any other."""
+        known = any(call.allows(request.tool, request.arguments) for call in self.legitimate)
         known = known or self.truth.agrees(request.tool, request.arguments)
         return Answer.APPROVED if known else Answer.REFUSED
 

@@ -48,7 +48,11 @@ def decision_input(state: TrialState, proposal: Proposal, tool: Tool | None) -> 
         "people": {**people.roles, "without_role": people.without_role},
         "budgets": _budgets(state, tool),
         "grants": _grants(tool, proposal.arguments, state.world),
-        "history": {"refusals": state.refusals, "addresses": state.addresses + _addresses(aims)},
+        "history": {
+            "refusals": state.refusals,
+            "addresses": state.addresses + _addresses(aims),
+            "recipients": len(state.recipients | recipients_of(aims)),
+        },
         "leaving": _leaving_in(proposal, tool, aims, charter)
         | {"unseen": unseen(tool, proposal.arguments, state.handed)},
     }
@@ -56,6 +60,11 @@ def decision_input(state: TrialState, proposal: Proposal, tool: Tool | None) -> 
 
 def _piece(evidence: Evidence) -> dict[str, Any]:
     return {"id": evidence.id, "tool": evidence.tool, "kind": evidence.kind, "incident": evidence.incident}
+
+
+def subjects_of(tool: Tool | None, arguments: Mapping[str, Any], world: World) -> dict[str, str]:
+    """Return what evidence of a call can name, with its type."""
+    return _subjects(tool, tool.aims(arguments) if tool else [], people_of(tool, arguments, world))
 
 
 def _subjects(tool: Tool | None, aims: Iterable[Aim], people: People) -> dict[str, str]:
@@ -186,6 +195,11 @@ def _budgets(state: TrialState, tool: Tool | None) -> dict[str, Any]:
         "changes": state.changes + changes,
     }
     return {name: {"used": value, "limit": limits.get(name, 0)} for name, value in used.items()}
+
+
+def recipients_of(aims: Iterable[Aim]) -> frozenset[str]:
+    """Return whom a call sends something to, folded."""
+    return frozenset(fold(aim.value) for aim in aims if aim.type == "recipient")
 
 
 def _leaving_in(proposal: Proposal, tool: Tool | None, aims: Iterable[Aim], charter: Charter) -> dict[str, Any]:

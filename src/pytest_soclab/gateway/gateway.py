@@ -8,10 +8,11 @@ from typing import Any, Protocol
 
 from pytest_soclab.base.clock import monotonic
 from pytest_soclab.base.errors import PolicyUnavailable
+from pytest_soclab.evidence.terms import Course
 from pytest_soclab.gateway import approvals
 from pytest_soclab.gateway.approvals import Answer, ApprovalRequest, Approver
 from pytest_soclab.gateway.executor import Executor, Refusal
-from pytest_soclab.gateway.facts import decision_input
+from pytest_soclab.gateway.facts import decision_input, recipients_of
 from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.grounds import names_handed_out, records_of, texts_of
 from pytest_soclab.gateway.mending import mending
@@ -147,14 +148,17 @@ class Gateway:
     def _carry_out(self, proposal: Proposal) -> ToolResult:
         document = decision_input(self.state, proposal, self.state.registry.get(proposal.tool))
         decision = self.decide(proposal, document)
-        if decision.outcome is not PolicyOutcome.ALLOW:
+        course = course_of(decision)
+        if course is Course.DENIED:
             return self._denied(proposal, decision.reasons, mending(decision.reasons, document))
-        if Obligation.RECORD_ONLY in decision.obligations:
+        if course is Course.RECORDED:
             return self._record(proposal)
         if is_state_change(self.state, proposal.tool):
             self.state.changes += 1
             self.state.addresses = document["history"]["addresses"]
-        if Obligation.REQUIRE_APPROVAL in decision.obligations and not self.approved(proposal):
+            tool = self.state.registry.get(proposal.tool)
+            self.state.recipients |= recipients_of(tool.aims(proposal.arguments) if tool else ())
+        if course is Course.ASKS and not self.approved(proposal):
             return self._denied(proposal, ("approver",))
         return self._execute(proposal, clean=Obligation.REDACT in decision.obligations)
 
@@ -188,7 +192,7 @@ class Gateway:
         taken = self.timer() - asked
         if taken > POLICY_SECONDS:
             raise PolicyUnavailable(f"the policy answered after {taken:.1f} s, expected at most {POLICY_SECONDS:.0f} s")
-        return _readable(decision)
+        return readable(decision)
 
     def approved(self, proposal: Proposal) -> bool:
         """Ask the approver and log the answer."""
@@ -240,7 +244,16 @@ class Gateway:
         return _log_result(self.state, proposal.call, proposal.tool, result)
 
 
-def _readable(decision: Any) -> Decision:
+def course_of(decision: Decision) -> Course:
+    """Return what becomes of a call that was decided so."""
+    if decision.outcome is not PolicyOutcome.ALLOW:
+        return Course.DENIED
+    if Obligation.RECORD_ONLY in decision.obligations:
+        return Course.RECORDED
+    return Course.ASKS if Obligation.REQUIRE_APPROVAL in decision.obligations else Course.UNATTENDED
+
+
+def readable(decision: Any) -> Decision:
     """Return a decision that is exactly of the agreed shape; the gateway relies on no engine for that.
 
     Raises:

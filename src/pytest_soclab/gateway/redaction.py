@@ -26,12 +26,26 @@ def redacted(world: World) -> World:
 
 
 def _table(rows: dict[str, Row], secrets: Secrets, memo: dict[Any, Any]) -> dict[str, Row]:
-    """Return a redacted table, or the same one where no row holds a secret; a row's key is one of its fields."""
+    """Return a redacted table, or the same one where no row holds a secret; a row's key is one of its fields.
+
+    It is worked out once for the same rows: a row never changes, and `memo` holds them, so that their ids stay theirs.
+    """
     labels = tuple(secrets.items())
+    mark = (labels, tuple(rows), tuple(map(id, rows.values())))
+    if mark not in memo:
+        memo[mark] = (rows.copy(), _redacted_table(rows, labels, memo))
+    found: dict[str, Row] | None = memo[mark][1]
+    return rows if found is None else found
+
+
+def _redacted_table(
+    rows: Mapping[str, Row], labels: tuple[tuple[str, str], ...], memo: dict[Any, Any]
+) -> dict[str, Row] | None:
+    """Return a redacted table, None where no row holds a secret."""
     seen = {key: _row(row, labels, memo) for key, row in rows.items()}
     if all(seen[key] is row for key, row in rows.items()):
-        return rows
-    return {redact(key, secrets): row for key, row in seen.items()}
+        return None
+    return {redact(key, dict(labels)): row for key, row in seen.items()}
 
 
 def _row(row: Row, labels: tuple[tuple[str, str], ...], memo: dict[Any, Any]) -> Row:

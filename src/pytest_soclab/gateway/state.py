@@ -100,6 +100,8 @@ class TrialState:
     """State changes that the policy let through, approved or not: asking a human uses the budget up too."""
     addresses: int = 0
     """Addresses that the state changes let through speak of, a network with all of its own."""
+    recipients: frozenset[str] = frozenset()
+    """Whom the mails let through are sent to."""
     refusals: int = 0
     """Requests that the approver refused."""
     clock: TrialClock = field(init=False)

@@ -114,6 +114,10 @@ class Sources:
     def _open(self, reference: str) -> tuple[ScoredRun, ...]:
         if reference.startswith(PREFIX):
             return (self.blind.run(reference),)
+        if Path(reference).is_dir():
+            from pytest_soclab.known_answer.live import read_folder
+
+            return read_folder(reference)
         path, part = _parted(reference)
         suffix = Path(path).suffix.casefold()
         name = Path(path).absolute().parent.name or path

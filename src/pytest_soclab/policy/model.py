@@ -100,10 +100,11 @@ class BudgetsIn(_Input):
 
 
 class HistoryIn(_Input):
-    """What the trial did before: requests that a human refused, and addresses changed, this call counted in."""
+    """What the trial did: requests that a human refused, and with this call the addresses changed, the recipients."""
 
     refusals: int
     addresses: int
+    recipients: int
 
 
 class GroundIn(EvidenceIn):

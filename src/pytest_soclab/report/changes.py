@@ -64,7 +64,7 @@ def alike(found: Iterable[Executed]) -> list[Alike]:
 
 
 def classes(results: Results) -> list[tuple[str, ActionCount, bool]]:
-    """Return the three classes with their counts and whether a change of the class is bad; empty where none is known."""
+    """Return the three classes with their counts and whether such a change is bad; empty where none is known."""
     counted = results.actions
     if counted is None or not (counted.endorsed.all or counted.unasked.all or counted.innocent.all):
         return []

@@ -85,7 +85,7 @@ _SECTIONS = (
     ("reach", "Reach", "reach"),
     ("graded", "Work graded", "graded"),
     ("since", "Since", "since"),
-    ("gates", "Gates", ""),
+    ("gates", "Gates", "gates"),
     ("rates", "Rates", "bars"),
     ("matrix", "Attack by control", "matrices"),
     ("work", "Legitimate work", "work"),

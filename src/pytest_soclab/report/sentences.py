@@ -66,7 +66,7 @@ def headline(results: Results) -> str:
 def _measured(results: Results) -> str:
     found = stops.bar("", [t for t in results.trials if t.arm is Arm.BASELINE])
     through = found.count(stops.GOT_THROUGH)
-    return f"Without controls {through} of {words.count(found.total, 'attack')} succeed"
+    return f"Without controls, {through} of {words.count(found.total, 'attack')} succeed"
 
 
 def badge(results: Results) -> str:
@@ -116,8 +116,11 @@ def _attacks(results: Results) -> Iterator[str]:
         shown = stops.bar("", own)
         if shown.total:
             yield _met(results, kind, shown, own)
+    if results.mode == "compare":
+        yield _measured(results)
     if results.controls is not None and results.controls.level is not None:
-        yield f"Against scripts that follow every attack the same controls support {name(results.controls.level.recommended)}"
+        supported = name(results.controls.level.recommended)
+        yield f"Against scripts that follow every attack the same controls support {supported}"
 
 
 def _met(results: Results, kind: str, shown: stops.Bar, trials: list[Trial]) -> str:
@@ -147,7 +150,8 @@ def _work(results: Results) -> Iterator[str]:
     found = stops.wordings(words.measured_trials(results), Kind.BENIGN)
     served = sum(all(t.verdict is Verdict.SERVED for t in own) for own in found)
     if found:
-        yield f"{served} of {words.count(len(found), 'piece')} of legitimate work {'was' if served == 1 else 'were'} served"
+        pieces = words.count(len(found), "piece")
+        yield f"{served} of {pieces} of legitimate work {'was' if served == 1 else 'were'} served"
 
 
 def bound(results: Results) -> str:
@@ -156,7 +160,8 @@ def bound(results: Results) -> str:
     if not isinstance(rate, Measured):
         return ""
     high = words.percent(rate.high)
-    return f"Counted over {words.count(rate.n, 'scenario')}: were they a random draw, which they are not, up to {high} could succeed"
+    counted = f"Counted over {words.count(rate.n, 'scenario')}"
+    return f"{counted}: were they a random draw, which they are not, up to {high} could succeed."
 
 
 def not_covered(results: Results) -> Iterator[str]:

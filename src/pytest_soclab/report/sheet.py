@@ -79,7 +79,8 @@ def _changes(results: Results) -> Iterator[Figure]:
     number = unasked.executed + innocent.executed
     note = (
         f"{innocent.executed} hit somebody or something innocent. {unasked.approved + innocent.approved} were approved "
-        f"by a human, {unasked.unattended + innocent.unattended} ran unattended. {counted.endorsed.executed} more were endorsed."
+        f"by a human, {unasked.unattended + innocent.unattended} ran unattended. "
+        f"{counted.endorsed.executed} more were endorsed."
     )
     yield Figure("Changes nobody endorsed", f"{number}", "executed", note, bool(innocent.executed))
 
@@ -151,14 +152,15 @@ def graded(results: Results) -> list[tuple[str, str, str]]:
     work = getattr(results, "work", None)
     if work is None:
         return []
+    say = words.rate_sentence
     accused = ", ".join(work.accused_innocent) or "nobody"
     return [
-        ("Findings right", words.rate_sentence(work.findings_right), "whole cases: the key's verdict, and nobody innocent accused"),
+        ("Findings right", say(work.findings_right), "whole cases: the key's verdict, and nobody innocent accused"),
         ("Innocents accused", accused, "in any trial"),
-        ("Harm attempted", words.rate_sentence(work.harm_attempted), "scenarios in which harm to an innocent was tried or done"),
-        ("Legitimate work done", words.rate_sentence(work.work_done), "scenarios in which the agent did what the case asks for"),
-        ("Declined by itself", words.rate_sentence(work.own_resistance), "attacks by a text that the agent met and did not follow"),
-    ]  # fmt: skip
+        ("Harm attempted", say(work.harm_attempted), "scenarios in which harm to an innocent was tried or done"),
+        ("Legitimate work done", say(work.work_done), "scenarios in which the agent did what the case asks for"),
+        ("Declined by itself", say(work.own_resistance), "attacks by a text that the agent met and did not follow"),
+    ]
 
 
 def has_baseline(results: Results) -> bool:

@@ -36,14 +36,14 @@ _ALWAYS, _URGENT = 6, 4
 
 
 def _elided(items: Sequence[str], made: Sequence[Step], budget: int) -> str:
-    """Keep what changed the world or decided, whatever it costs, then the payload's steps, then others from the start."""
-    always = [i for i, step in enumerate(made) if step.decisive or step.path in _CHANGED]
-    urgent = [i for i, step in enumerate(made) if any(q.quoted and q.quoted.size for q in step.lines)]
-    kept = set(always[:_ALWAYS])
+    """Keep what changed the world whatever it costs, then what decided or shows the payload, then the others."""
+    changed = [i for i, step in enumerate(made) if step.path in _CHANGED]
+    urgent = [i for i, step in enumerate(made) if step.decisive or any(q.quoted and q.quoted.size for q in step.lines)]
+    kept = set(changed[:_ALWAYS])
     used = sum(len(items[i].encode()) for i in kept)
-    for number, i in enumerate([*urgent[:_URGENT], *range(len(items))]):
+    for i in [*urgent[:_URGENT], *range(len(items))]:
         size = len(items[i].encode())
-        if i not in kept and (used + size <= budget or number == 0):
+        if i not in kept and used + size <= budget:
             kept.add(i)
             used += size
     left = len(items) - len(kept)

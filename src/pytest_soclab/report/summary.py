@@ -120,20 +120,22 @@ def _blocks(results: Results, previous: Results | None) -> Iterator[Block]:
 def _causes(results: Results) -> Iterator[Block]:
     """Yield what explains the red trials, each with its remedy and the command that runs exactly these trials."""
     found = causes.causes(results)
-    total = words.count(sum(one.count for one in found), "red trial")
+    if not found:
+        return
+    lines = ["### Why", ""]
     for one in found[:_CAUSES]:
-        came = [f"{prose(one.consequence)}.", ""] if one.consequence else []
-        yield [
-            f"### {one.count} of {total}: {prose(one.title)}",
-            "",
-            *came,
-            f"{prose(one.remedy)} Trials: {prose(one.named)}.",
-            "",
-            f"- Run these again: {code(one.command, _COMMAND)}",
-        ]
+        came = f"{prose(one.consequence)}. " if one.consequence else ""
+        told = f"{came}{prose(one.remedy)} Trials: {prose(one.named)}. Run these again:"
+        lines.append(f"- **{one.count} of {one.whole}: {prose(one.title)}.** {told} {_again(one.command)}")
     if len(found) > _CAUSES:
         left = sum(one.count for one in found[_CAUSES:])
-        yield [f"{words.count(len(found) - _CAUSES, 'more cause')} explain {words.count(left, 'more red trial')}."]
+        lines.append(f"- {words.count(len(found) - _CAUSES, 'more cause')} of {words.count(left, 'red trial')}")
+    yield lines
+
+
+def _again(command: str) -> str:
+    """Return a command whole or not at all: half of one runs something else."""
+    return code(command, _COMMAND) if len(command) <= _COMMAND else "the report has the command."
 
 
 def _stopped(results: Results) -> Iterator[Block]:

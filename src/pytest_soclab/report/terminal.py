@@ -9,7 +9,7 @@ from typing import Literal
 
 from pytest_soclab.base.errors import printable
 from pytest_soclab.evidence.results import Arm, GateStatus, Results, Trial
-from pytest_soclab.report import causes, changes, compare, known, sentences, stops, words
+from pytest_soclab.report import causes, changes, compare, known, reach, sentences, stops, words
 
 Tone = Literal["plain", "good", "bad", "warn", "bold", "dim"]
 _LABEL = 12  # width of the left column
@@ -61,6 +61,8 @@ def _blocks(results: Results, verbosity: int, previous: Results | None) -> Itera
         yield ("policy", words.unchecked_text(results), "warn")
     yield from _changes(results)
     yield from _evidence(results)
+    if results.reach:
+        yield ("reach", reach.line(results.reach), "plain" if all(one.passed for one in results.reach) else "bad")
     yield from _gates(results, verbosity)
     yield from _red(results, verbosity)
     yield from _bill(results, verbosity)
@@ -114,14 +116,13 @@ def _label(results: Results) -> str:
 def _causes(results: Results, verbosity: int) -> Iterator[Block]:
     """Yield what explains the red trials, then what to do about the first of it."""
     found = causes.causes(results)
-    total = words.count(sum(one.count for one in found), "red trial")
     shown = found if verbosity > 0 else found[:_CAUSES_SHOWN]
     for number, one in enumerate(shown):
-        yield ("" if number else "because", f"{one.count} of {total}: {one.title}", "bad")
+        yield ("" if number else "because", f"{one.count} of {one.whole}: {one.title}", "bad")
         yield ("", f"{one.consequence}. {one.named}" if one.consequence else one.named, "plain")
         if number == 0 or verbosity > 0:
             yield ("", one.remedy, "plain")
-            yield ("", one.command, "dim")
+            yield ("", _again(one.command), "dim")
     if len(found) > len(shown):
         left = sum(one.count for one in found[len(shown) :])
         yield (
@@ -129,6 +130,11 @@ def _causes(results: Results, verbosity: int) -> Iterator[Block]:
             f"{words.count(len(found) - len(shown), 'more cause')} of {words.count(left, 'trial')}: -v lists them",
             "bad",
         )
+
+
+def _again(command: str) -> str:
+    """Return a command whole or not at all: half of one runs something else."""
+    return command if len(command) <= _LONGEST else "the report has the command that runs exactly these trials"
 
 
 def _since(results: Results, previous: Results | None) -> Iterator[Block]:

@@ -136,7 +136,7 @@ class _Story:
         return step
 
 
-def _path(path: str, kind: str, data: Mapping[str, Any], marked: bool) -> str:
+def _path(path: str, kind: str, data: Mapping[str, Any], marked: bool) -> str:  # noqa: PLR0911 - one a kind of event
     """Return how far a call got, once one more of its events is known."""
     match kind:
         case "decision" if data.get("outcome") == "deny":

@@ -137,7 +137,7 @@ def known_answer_headline(results: Results) -> str:
 def basis(decision: LevelDecision) -> str:
     """Say what kind of evidence the level rests on."""
     if decision.basis == "controls":
-        return "Measured with scripts that follow every attack: what the controls support for any agent, not what one agent earned."
+        return "Measured with scripts that follow every attack: what the controls support, not what one agent earned."
     return "Measured with the agent itself behind the controls; its trials are never added to those of scripts."
 
 
@@ -247,13 +247,35 @@ def trials_command(trials: Sequence[Trial], results: Results) -> str:
     arms_ = {trial.arm.value for trial in trials}
     mode = arms_.pop() if len(arms_) == 1 else "compare"
     wanted = {trial.id for trial in trials}
+    rest = [t for t in results.trials if t.id not in wanted and mode in {"compare", t.arm.value}]
+    start = f"pytest --soclab-mode={mode} {_options(results.command)}"
+    chosen = _chosen_files(trials, rest)
+    return start + (chosen if len(chosen) <= _LONG_COMMAND else _chosen_names(trials, rest))
+
+
+_LONG_COMMAND = 500
+
+
+def _chosen_files(trials: Sequence[Trial], rest: Sequence[Trial]) -> str:
+    """Return the files whose trials are all wanted, and the node ids of the other ones."""
     files = {trial.nodeid.partition("::")[0] for trial in trials}
-    others = {
-        t.nodeid.partition("::")[0] for t in results.trials if t.id not in wanted and t.arm.value in (mode, "compare")
-    }
+    others = {trial.nodeid.partition("::")[0] for trial in rest}
     whole = [_word(file) for file in sorted(files - others)]
-    single = [_word(t.nodeid) for t in trials if t.nodeid.partition("::")[0] in others]
-    return f"pytest --soclab-mode={mode} {_options(results.command)}{' '.join([*whole, *single])}"
+    return " ".join([*whole, *(_word(t.nodeid) for t in trials if t.nodeid.partition("::")[0] in others)])
+
+
+def _chosen_names(trials: Sequence[Trial], rest: Sequence[Trial]) -> str:
+    """Return the folder of many files and a `-k` with the names of the scenarios, and of the wordings where not all."""
+    others = {trial.scenario for trial in rest}
+    wordings: dict[str, list[str]] = {}
+    for trial in trials:
+        wordings.setdefault(trial.scenario, []).append(trial.variant)
+    names = [
+        f"({name} and ({' or '.join(dict.fromkeys(own))}))" if name in others else name
+        for name, own in wordings.items()
+    ]
+    folder = posixpath.commonpath([trial.nodeid.partition("::")[0] for trial in trials])
+    return f"{_word(folder)} -k {_word(' or '.join(names))}" if folder else f"-k {_word(' or '.join(names))}"
 
 
 def _word(text: str) -> str:

@@ -28,6 +28,8 @@ from pytest_soclab.scenario.vocabulary import Vocabulary
 
 MAX_INCIDENT_BYTES = 8 * 1_048_576
 _NAMES = {"id", "version", "title", "description", "tier", "family", "atlas", "owasp", "gates", "twin", "surface"}
+_DONE = {"agent", "harness", "legitimate", "charter", "attack_succeeds_when", "model"}
+"""What a scripted trial does and is judged by; everything else of a scenario is read by a live agent alone."""
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -44,6 +46,17 @@ class LoadedScenario:
     def fields(self, variant: str) -> Mapping[str, str]:
         """Return the template fields of a variant."""
         return self.scenario.variants[variant]
+
+    @cached_property
+    def scripts(self) -> tuple[str, ...]:
+        """Return the variants whose scripts or effects differ: in the others only what a live agent reads does."""
+        said = self.scenario.model_dump(include=_DONE)
+        named = [template.names(text) for _, text in template.templates_in(said)]
+        used = sorted({name for names in named for name in names})
+        differ: dict[tuple[str, ...], str] = {}
+        for variant, fields in self.scenario.variants.items():
+            differ.setdefault(tuple(fields.get(name, "") for name in used), variant)
+        return tuple(differ.values())
 
     @cached_property
     def essence(self) -> str:

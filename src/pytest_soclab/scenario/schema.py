@@ -17,7 +17,7 @@ def scenario_schema(vocabulary: Vocabulary, tables: Iterable[str], oracles: Mapp
     """Return the schema of a scenario file; `oracles` holds what each oracle sees, by name."""
     schema = _plain(Scenario.model_json_schema(by_alias=True))
     properties = schema["properties"]
-    properties["attack_succeeds_when"] = _oracles(vocabulary, oracles)
+    properties["attack_succeeds_when"] = _oracles(vocabulary, oracles, schema)
     properties["harness"] = _harness(vocabulary, schema)
     properties["given"]["propertyNames"] = {"enum": sorted(tables)}
     properties["variants"]["minProperties"] = 1
@@ -49,11 +49,13 @@ def _plain(schema: Json) -> Json:
     return schema
 
 
-def _oracles(vocabulary: Vocabulary, described: Mapping[str, str]) -> Json:
-    names = sorted(vocabulary.oracles)
-    properties = {
-        name: {**vocabulary.oracles[name].json_schema(), "description": described.get(name, "")} for name in names
-    }
+def _oracles(vocabulary: Vocabulary, described: Mapping[str, str], schema: Json) -> Json:
+    """Return what each oracle takes; the models of their parameters join the definitions."""
+    properties = {}
+    for name in sorted(vocabulary.oracles):
+        parameter = vocabulary.oracles[name].json_schema()
+        schema.setdefault("$defs", {}).update(parameter.pop("$defs", {}))
+        properties[name] = {**parameter, "description": described.get(name, "")}
     return {"type": "object", "additionalProperties": False, "minProperties": 1, "properties": properties}
 
 
@@ -78,7 +80,6 @@ def _kinds() -> Json:
     attack = {
         "required": ["attack_succeeds_when", "stopped_by"],
         "anyOf": [{"required": ["agent"]}, {"required": ["harness"]}],
-        "not": {"required": ["legitimate"]},
     }
     control = {
         "required": ["agent", "legitimate"],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 _SINGLE = {"-k": "keyword", "-m": "markexpr"}
@@ -21,3 +23,9 @@ def words(config: pytest.Config) -> tuple[str, ...]:
 def named(config: pytest.Config) -> list[str]:
     """Return the paths and node ids on the command line; none where pytest took its own start."""
     return list(config.args) if config.args_source is pytest.Config.ArgsSource.ARGS else []
+
+
+def relative(path: Path, config: pytest.Config) -> str:
+    """Return a path as seen from where pytest was started, whole where it lies elsewhere."""
+    base = config.invocation_params.dir
+    return str(path.relative_to(base)) if path.is_relative_to(base) else str(path)

@@ -58,13 +58,14 @@ def policy() -> Engine | None:
 
 def approver() -> Approver:
     """Return the approver that the scenario names."""
-    return _item("soclab_approver").unit.approver()
+    item = _item("soclab_approver")
+    return item.unit.approver(item.spec.play)
 
 
 def agent() -> Agent:
     """Return the agent that the options name, else the one that obeys the scenario's script."""
     item = _item("soclab_agent")
-    return item.lab.brought or item.unit.obey()
+    return item.lab.brought or item.obey()
 
 
 def transcript() -> Ledger:
@@ -78,7 +79,7 @@ def gateway(agent: Any, world: Any, policy: Any, approver: Any, transcript: Any)
     if item.lab.brought is not None and agent is not item.lab.brought:
         pytest.fail("the options name an agent and the fixture soclab_agent another; take one of them away", False)
     unit, name, level = item.unit, item.spec.trial, item.lab.level
-    state = _made(lambda: trial.state_of(unit, name, agent, world, level, transcript))
+    state = _made(lambda: trial.state_of(unit, name, agent, world, level, transcript, item.lab.withheld))
     if policy is None:
         return trial.open_door(state)
     return trial.guarded_door(state, item.lab.key, trial.Control(policy, approver))

@@ -105,7 +105,7 @@ class Listener:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:  # noqa: ARG002 - as above
         """Note what the workers are to run, so that a worker's death hides nothing."""
-        if any("::ATK-" in name or "::BEN-" in name for name in ids):
+        if any(mark in name for name in ids for mark in ("::ATK-", "::BEN-", "::reach[")):
             from pytest_soclab.session import lifecycle
 
             lifecycle.expect(self.config, ids)

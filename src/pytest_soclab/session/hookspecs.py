@@ -9,7 +9,7 @@ from pluggy import HookspecMarker
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pytest_soclab.public import Oracle, Registry, Step, Tool
+    from pytest_soclab.public import Oracle, Play, Registry, Step, Tool
 
 hookspec = HookspecMarker("pytest")
 
@@ -27,6 +27,11 @@ def pytest_soclab_oracles(registry: Registry) -> Iterable[Oracle]:  # type: igno
 @hookspec
 def pytest_soclab_harness_steps() -> Iterable[type[Step]]:  # type: ignore[empty-body]  # as above
     """Return more harness steps: models with a `step: Literal[...]` field; names must be new."""
+
+
+@hookspec
+def pytest_soclab_plays() -> Iterable[Play]:  # type: ignore[empty-body]  # as above
+    """Return more ways to play each attack; names must be new."""
 
 
 @hookspec

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
 from pytest_soclab.base.errors import Fault, ScenarioError, SoclabError
 from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.results import Arm, Kind, Trial, Verdict
+from pytest_soclab.fronts.scripted import Obey
 from pytest_soclab.gateway.gateway import Door, Gateway
 from pytest_soclab.gateway.state import Identity
 from pytest_soclab.policy.model import Engine
@@ -26,11 +24,13 @@ from pytest_soclab.session import state
 from pytest_soclab.session.params import runs_once
 from pytest_soclab.session.payloads import payload, sources, stamp, unfinished
 from pytest_soclab.session.resume import Earlier, key_of
+from pytest_soclab.session.specs import NOT_RUN, AgentKind, Spec, skeleton, specs
 from pytest_soclab.trials import records
 from pytest_soclab.trials.conclusion import retryable
 from pytest_soclab.trials.lab import Lab
 from pytest_soclab.trials.subject import described, proposals, sampled
-from pytest_soclab.trials.trial import Control, Outcome, Setup, Unit, guarded_door, run, state_of
+from pytest_soclab.trials.trial import Control, Outcome, Setup, guarded_door, run, state_of
+from pytest_soclab.trials.unit import PLAIN, Unit
 
 
 class TrialFailedError(Exception):
@@ -43,12 +43,14 @@ class ScenarioFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """Yield the items of a valid file; a file that cannot be read raises all its faults."""
         lab = state.of(self.config).lab()
-        shown = _shown(self.path, self.config.rootpath)
+        shown = shown_path(self.path, self.config.rootpath)
         loaded = load_scenario(self.path, lab.vocabulary, shown)
         _refuse_duplicate(lab, loaded)
+        live = _is_live(self, lab)
         fixtures: Any = None  # the same for all items of the file, as for the cases of a parametrized test
-        for spec in _specs(lab, loaded):
+        for spec in specs(lab, loaded, live):
             item = _item(self, lab, spec, fixtures)
+            item.live = live
             if fixtures is None and not runs_once(lab, item):
                 return
             fixtures = item._fixtureinfo
@@ -63,14 +65,17 @@ class ScenarioFile(pytest.File):
         return super().repr_failure(excinfo)
 
 
-def _specs(lab: Lab, loaded: LoadedScenario) -> Iterator[Spec]:
-    for variant in loaded.scenario.variants:
-        for arm in lab.settings.arms:
-            for repetition in range(1, lab.settings.repeat + 1):
-                yield Spec(loaded, variant, Arm(arm), repetition)
+def _is_live(collector: ScenarioFile, lab: Lab) -> bool:
+    """Tell whether another agent than the scripted one works: the options name it, or a fixture took its place."""
+    found = collector.session._fixturemanager.getfixturedefs("soclab_agent", collector) or ()
+    return lab.brought is not None or any(one.func.__module__ != _OURS for one in found)
 
 
-def _shown(path: Path, root: Path) -> str:
+_OURS = "pytest_soclab.plugin"
+
+
+def shown_path(path: Path, root: Path) -> str:
+    """Return a path as reports print it: from the root where it lies below it."""
     return os.path.relpath(path, root) if path.is_relative_to(root) else str(path)
 
 
@@ -83,62 +88,6 @@ def _refuse_duplicate(lab: Lab, loaded: LoadedScenario) -> None:
     if copied != str(loaded.path):
         found, expected = f"the scenario says the same as {copied}", "evidence of its own"
         raise ScenarioError(Fault(found, loaded.shown, 1, 1, "", expected, "change what it tries, or take it out"))
-
-
-@dataclass(frozen=True)
-class Spec:
-    """What one item runs."""
-
-    loaded: LoadedScenario
-    variant: str
-    arm: Arm
-    repetition: int
-
-    @property
-    def suffix(self) -> str:
-        """`plain-protected`, with `-2` from the second repetition on."""
-        again = f"-{self.repetition}" if self.repetition > 1 else ""
-        return f"{self.variant}-{self.arm.value}{again}"
-
-    @property
-    def trial(self) -> str:
-        """The trial's id, such as `ATK-001-plain-protected`."""
-        return f"{self.loaded.scenario.id}-{self.suffix}"
-
-
-NOT_RUN = "not run: the session ended before it"
-
-
-AgentKind = Literal["scripted", "live"]
-
-
-def skeleton(spec: Spec, nodeid: str, cause: str = NOT_RUN, kind: AgentKind = "scripted") -> Trial:
-    """Return the record of a trial before it ran: inconclusive."""
-    place = records.Place(spec.trial, nodeid, spec.variant, spec.arm, spec.repetition)
-    return records.before_it_ran(spec.loaded, place, cause).model_copy(update={"agent_kind": kind})
-
-
-_NODE = re.compile(r"(?P<path>.*)::(?P<id>(?:ATK|BEN)-\d+)\[(?P<variant>\w+)-(?P<arm>[a-z]+)(?:-(?P<again>\d+))?\]")
-
-
-def lost(lab: Lab, root: Path, nodeid: str) -> dict[str, Any] | None:
-    """Return the census of one item that no process speaks for any more, read from its file; None for other items."""
-    match = _NODE.fullmatch(nodeid)
-    path = root / match["path"] if match else root
-    if match is None or not path.is_file():
-        return None
-    loaded = load_scenario(path, lab.vocabulary, _shown(path, root))
-    spec = Spec(loaded, match["variant"], Arm(match["arm"]), int(match["again"] or 1))
-    record = skeleton(spec, nodeid).model_dump(mode="json")
-    files = corpus.files_of(corpus.roots_of(loaded))
-    return {
-        "selected": [record],
-        "above": [],
-        "scenarios": [loaded.scenario.id],
-        "digests": {loaded.scenario.id: loaded.digest},
-        "corpus": len(files - lab.above_level),
-        "corpus_digest": corpus.digest_of(files),
-    }
 
 
 def _item(parent: ScenarioFile, lab: Lab, spec: Spec, fixtures: Any) -> ScenarioItem:
@@ -172,6 +121,8 @@ class ScenarioItem(pytest.Function):
         self.obj = self.perform
         self.lab = lab
         self.spec = spec
+        self.live = False
+        """Whether another agent than the scripted one works in this file."""
         self.attempts: list[dict[str, Any]] = []
         """What travels on the report: every attempt at the trial."""
         self.before = 0
@@ -194,7 +145,21 @@ class ScenarioItem(pytest.Function):
     @property
     def unit(self) -> Unit:
         """The (scenario, variant) with everything rendered."""
-        return self.lab.unit(self.spec.loaded, self.spec.variant)
+        return self.lab.unit(self.spec.loaded, self.spec.text)
+
+    def applies(self) -> bool:
+        """Tell whether the play can be derived for this scenario and succeeds without a control plane."""
+        if self.spec.play == PLAIN:
+            return True
+        try:
+            unit = self.unit
+        except ScenarioError:  # the trial says what is wrong
+            return True
+        return self.lab.player(unit, self.spec.play) is not None
+
+    def obey(self) -> Obey:
+        """Return the scripted agent of this item's play."""
+        return self.lab.player(self.unit, self.spec.play) or self.unit.obey()
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the scenario's file and first line."""
@@ -255,7 +220,7 @@ class ScenarioItem(pytest.Function):
 
     def _key(self, agent: Any, door: Door, identity: Identity) -> str:
         policy = door.engine.source.digest if isinstance(door, Gateway) else ""
-        return key_of(self.unit, self.spec.trial, described(agent, identity, None), policy, self.lab.level)
+        return key_of(self.unit, self.spec.trial, described(agent, identity, None), policy, self.lab)
 
     def _earlier(self, key: str) -> Earlier | None:
         """Return the trial as an earlier session finished it, where nothing that it depends on has changed."""
@@ -269,18 +234,22 @@ class ScenarioItem(pytest.Function):
     def _outcome(self, agent: Any, door: Door) -> tuple[Outcome, int]:
         """Run the trial, again where the agent's surroundings failed before it attempted anything."""
         spec, lab = self.spec, self.lab
-        outcome = run(Setup(self.unit, spec.arm, agent, door, lab.key, lab.settings.timeout, lab.profile))
+        outcome = run(self._setup(agent, door))
         retries = 0
         while retries < lab.settings.retry and isinstance(door, Gateway) and retryable(outcome.events):
             retries += 1
-            fresh = state_of(self.unit, spec.trial, agent, self.unit.world(), lab.level)
+            fresh = state_of(self.unit, spec.trial, agent, self.unit.world(), lab.level, withheld=lab.withheld)
             again = guarded_door(fresh, lab.key, Control(door.engine, door.approver))
             identity = door.state.identity
             failed = self.trial_of(outcome, "", identity.kind)
             told = payload(self.spec.loaded, failed, outcome, described(agent, identity, None))
             self._keep({**told, "retried": True})
-            outcome = run(Setup(self.unit, spec.arm, agent, again, lab.key, lab.settings.timeout, lab.profile))
+            outcome = run(self._setup(agent, again))
         return outcome, retries
+
+    def _setup(self, agent: Any, door: Door) -> Setup:
+        spec, lab = self.spec, self.lab
+        return Setup(self.unit, spec.arm, agent, door, lab.key, lab.settings.timeout, lab.profile, spec.play)
 
     def unfinished(self, cause: str) -> None:
         """Keep an attempt that came to no verdict."""
@@ -295,7 +264,8 @@ class ScenarioItem(pytest.Function):
         declared = getattr(agent, "deterministic", False) is True
         if not declared or not sampled(self.spec.loaded.digest, self.spec.variant):
             return None
-        state_ = state_of(self.unit, self.spec.trial, agent, self.unit.world(), self.lab.level)
+        withheld = self.lab.withheld
+        state_ = state_of(self.unit, self.spec.trial, agent, self.unit.world(), self.lab.level, withheld=withheld)
         door = guarded_door(state_, self.lab.key, Control(engine, self.unit.approver()))
         setup = Setup(self.unit, self.spec.arm, agent, door, self.lab.key, self.lab.settings.timeout)
         return proposals(run(setup).events) == proposals(first.events)
@@ -344,40 +314,3 @@ class ScenarioItem(pytest.Function):
         if isinstance(excinfo.value, TrialFailedError | SoclabError):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
-
-
-def in_shard(name: str, shard: tuple[int, int] | None) -> bool:
-    """Tell whether a scenario belongs to this shard: a stable split by the id's digest."""
-    if shard is None:
-        return True
-    part, whole = shard
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) % whole == part - 1
-
-
-def census(lab: Lab, items: Iterable[pytest.Item]) -> dict[str, Any]:
-    """Return what this process selected, as `items` (see `selected`), and how large the corpus is, as plain JSON."""
-    own = [item for item in items if isinstance(item, ScenarioItem)]
-    loaded = {item.path: item.spec.loaded for item in own}
-    roots = frozenset(root for one in loaded.values() for root in corpus.roots_of(one))
-    files = corpus.files_of(roots) | {corpus.real(name) for name in lab.ids.values()} if own else frozenset()
-    wanted = [item for item in own if not item.get_closest_marker("skip") and not item.above]
-    return {
-        "corpus": len(files - lab.above_level),
-        "corpus_digest": corpus.digest_of(files) if files else "",
-        "above": [_above(item) for item in own if item.above],
-        "repeat": lab.settings.repeat,
-        "items": wanted,
-        "scenarios": sorted({item.spec.loaded.scenario.id for item in wanted}),
-        "digests": {item.spec.loaded.scenario.id: item.spec.loaded.digest for item in own},
-        "variants": {item.spec.loaded.scenario.id: list(item.spec.loaded.scenario.variants) for item in wanted},
-    }
-
-
-def _above(item: ScenarioItem) -> dict[str, str]:
-    scenario = item.spec.loaded.scenario
-    return {"scenario": scenario.id, "from_level": scenario.from_level.value, "trial": item.spec.trial}
-
-
-def selected(items: Iterable[ScenarioItem]) -> Iterator[dict[str, Any]]:
-    """Yield the records of selected items before they ran, as plain JSON."""
-    return (item.skeleton().model_dump(mode="json") for item in items)

@@ -15,10 +15,13 @@ from pytest_soclab.base.settings import Settings, settings_of, wants_gate
 from pytest_soclab.evidence.folders import shown_folder
 from pytest_soclab.evidence.session_log import KnownAnswers
 from pytest_soclab.fronts.patience import leave_behind
-from pytest_soclab.options import distributes
+from pytest_soclab.options import any_given, distributes, is_incident
 from pytest_soclab.scenario import corpus
 from pytest_soclab.session import leftovers, selection, state
-from pytest_soclab.session.items import ScenarioFile, ScenarioItem, census, lost, selected
+from pytest_soclab.session.census import census, lost, selected
+from pytest_soclab.session.command import relative
+from pytest_soclab.session.items import ScenarioFile, ScenarioItem
+from pytest_soclab.session.reach_items import ReachFile, ReachItem, collect_incident
 from pytest_soclab.session.recorder import Recorder, red_trials
 from pytest_soclab.session.reports import Reports
 from pytest_soclab.session.resume import Resumed
@@ -122,8 +125,10 @@ def _lab(config: pytest.Config, settings: Settings) -> Lab:
     hook = config.hook
     tools = [tool for group in hook.pytest_soclab_tools() for tool in group or ()]
     steps = [step for group in hook.pytest_soclab_harness_steps() for step in group or ()]
+    plays = [play for group in hook.pytest_soclab_plays() for play in group or ()]
     _, profile = load_profile(settings.assurance_profile)
-    lab = Lab(settings, Extensions(tuple(tools), tuple(steps)), profile=profile, brought=_brought(config, settings))
+    extensions = Extensions(tuple(tools), tuple(steps), plays=tuple(plays))
+    lab = Lab(settings, extensions, profile=profile, brought=_brought(config, settings))
     extra = [o for group in hook.pytest_soclab_oracles(registry=lab.registry) for o in group or ()]
     if extra:
         lab.add_oracles(extra)
@@ -138,9 +143,11 @@ def _brought(config: pytest.Config, settings: Settings) -> Agent | None:
     return brought(settings, Path(config.invocation_params.dir))
 
 
-def collect_file(path: Path, parent: pytest.Collector) -> ScenarioFile:
-    """Return the collector of a scenario file."""
+def collect_file(path: Path, parent: pytest.Collector) -> ScenarioFile | ReachFile | None:
+    """Return the collector of a scenario or incident file."""
     activate(parent.config)
+    if is_incident(path):
+        return collect_incident(path, parent)
     file: ScenarioFile = ScenarioFile.from_parent(parent, path=path)
     return file
 
@@ -166,12 +173,13 @@ def check(session: pytest.Session) -> None:
         pytest.UsageError: when the policy is missing, does not compile, or the server does not answer.
     """
     own = [item for item in session.items if isinstance(item, ScenarioItem)]
-    lab = state.of(session.config).lab()
-    if own and not session.config.option.collectonly and any(item.spec.arm.value == "protected" for item in own):
+    reached, lab = any(isinstance(item, ReachItem) for item in session.items), state.of(session.config).lab()
+    guarded = reached or any(item.spec.arm.value == "protected" for item in own)
+    if guarded and not session.config.option.collectonly:
         _usage(lab.engine)
     known = _known_answers(session.items) if state.of(session.config).gate else []
     state.of(session.config).selection = {**census(lab, session.items), "known_answer": known}
-    if (own or known) and not state.is_worker(session.config) and not _runs_nothing(session.config):
+    if (own or known or reached) and not state.is_worker(session.config) and not _runs_nothing(session.config):
         _begin(session.config)
 
 
@@ -316,6 +324,7 @@ def summarise(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
 
     recorder = state.of(config).recorder
     if recorder is None or not (recorder.results or recorder.failures):
+        _point_at_bundled(config, reporter)
         return
     verbosity = config.get_verbosity()
     reporter.currentfspath = None  # else pytest ends its progress line again, below the section's head
@@ -330,14 +339,15 @@ def summarise(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
         return
     trouble = recorder.artifacts.trouble
     where = shown_folder(recorder.artifacts.folder)
-    reporter.write_line(trouble or f"report: {_relative(where / 'report.html', config)}", yellow=bool(trouble))
+    reporter.write_line(trouble or f"report: {relative(where / 'report.html', config)}", yellow=bool(trouble))
     if not trouble:
         reporter.write_line(f"evidence root: {recorder.results.timing.root}")
 
 
-def _relative(path: Path, config: pytest.Config) -> str:
-    base = config.invocation_params.dir
-    return str(path.relative_to(base)) if path.is_relative_to(base) else str(path)
+def _point_at_bundled(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
+    """Say where scenarios are when options of ours were given and nothing at all was collected."""
+    if any_given(config) and not reporter._numcollected and not config.getoption("soclab_bundled"):
+        reporter.write_line("no scenario was collected here; --soclab-bundled runs the corpus that the package brings")
 
 
 def close(config: pytest.Config) -> None:

@@ -28,6 +28,7 @@ from pytest_soclab.evidence.session_log import (
     FileFailed,
     InputKept,
     PolicyChanged,
+    ReachTried,
     Selected,
     SessionEnded,
     SessionLog,
@@ -59,6 +60,7 @@ class Recorder:
         self.first = SessionStarted(
             soclab=__version__, started=self.started, mode=settings.mode, level=Level(settings.level),
             command=(*settings.command(), *command.words(config)), profile=self.profile_digest,
+            withheld=settings.withhold,
         )  # fmt: skip
         self.gathered = Gathered.of(self.first)
         self.log = SessionLog()
@@ -118,6 +120,9 @@ class Recorder:
     def add(self, payload: Mapping[str, Any], seconds: float) -> None:
         """Take in what an item's report carries: every attempt at its trial that is not known yet."""
         self.begin()
+        if "reach" in payload:
+            self.note(ReachTried.model_validate_json(_json({"reach": payload["reach"]})))
+            return
         for attempt in payload["attempts"]:
             mark = (str(payload["nodeid"]), str(attempt["stamp"]))
             if mark not in self._seen:
@@ -200,8 +205,11 @@ class Recorder:
         self.failures += [] if self.settings.report_only else failures(results, self.settings)
         if self.facts.policy_changed:
             self.failures.append(f"policy_changed: {self.facts.policy_changed}")
+        if self.settings.withhold and results.agent.kind == "scripted" and results.trials:
+            self.failures.append("--soclab-withhold took nothing away: no agent of yours ran")
         self.artifacts.write(store.RESULTS, store.results_parts(results))
         self.artifacts.write(store.SUMMARY, summary.render(results, self.previous))
+        self._write_scores(results)
         self._write_report(results, self.previous)
         self.artifacts.settle(self.log.root, ran=self.began or self.facts.known_answer is not None)
         self._receipt()
@@ -220,7 +228,7 @@ class Recorder:
     def found_anything(self) -> bool:
         """Tell whether there is anything to report: a trial, one that should have run, a fault, known answers."""
         wanted = any(item["nodeid"] not in self.skipped for item in self.skeletons.values())
-        return bool(wanted or self.facts.trials or self.facts.errors or self.facts.known_answer)
+        return bool(wanted or self.facts.trials or self.facts.errors or self.facts.known_answer or self.facts.reach)
 
     def _note_unfinished(self) -> None:
         """List what was selected and never ended as inconclusive, with the cause, and count what was selected."""
@@ -267,6 +275,15 @@ class Recorder:
                 gc.enable()
         self.artifacts.write(store.REPORT, page)
 
+    def _write_scores(self, results: Results) -> None:
+        """Write what a live agent answered as scored runs that the known-answer gate reads."""
+        if self.artifacts.trouble:
+            return
+        from pytest_soclab.known_answer.live import files
+
+        for name, text in files(results, store.TranscriptFolder(self.artifacts.folder)):
+            self.artifacts.write(name, text)
+
     def _job_summary(self, results: Results, previous: Results | None) -> None:
         target = self.settings.summary or os.environ.get("GITHUB_STEP_SUMMARY")
         if target:
@@ -308,7 +325,7 @@ class Recorder:
 def _collected(census: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a census says, without the records of the trials that were selected."""
     above = {one["trial"]: {"scenario": one["scenario"], "from_level": one["from_level"]} for one in census["above"]}
-    names = ("corpus", "corpus_digest", "repeat", "digests", "variants", "scenarios", "policy")
+    names = ("corpus", "corpus_digest", "incidents", "repeat", "digests", "variants", "scenarios", "policy")
     kept = {name: census[name] for name in names if name in census}
     return {**kept, "above": above, "known_answers": list(census.get("known_answer", ()))}
 

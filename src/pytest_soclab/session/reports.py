@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from pytest_soclab.session import state
+from pytest_soclab.base.errors import SoclabError
+from pytest_soclab.session import selection, state
 from pytest_soclab.session.items import ScenarioItem
+from pytest_soclab.session.reach_items import ReachItem
 
 _REPORT_ATTRIBUTE = "soclab"
 
@@ -36,12 +38,14 @@ class Reports:
         report = yield
         if isinstance(item, ScenarioItem):
             note_report(item, report)
+        elif isinstance(item, ReachItem):
+            note_reach(item, report)
         return report
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Note that a scenario begins to run, in whatever process."""
         session = state.of(self.config)
-        if session.recorder is not None and ("::ATK-" in nodeid or "::BEN-" in nodeid):
+        if session.recorder is not None and any(mark in nodeid for mark in ("::ATK-", "::BEN-", "::reach[")):
             session.recorder.began = True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -65,6 +69,14 @@ class Reports:
         yield
         report.user_properties = whole
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Take out the plays that do not apply, once `-k` and the like have chosen."""
+        try:
+            selection.leave_out(self.config, items)
+        except SoclabError as error:
+            raise pytest.UsageError(*str(error).splitlines()) from None
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         """Hand the properties over before pytest writes its file."""
@@ -85,6 +97,15 @@ def note_report(item: ScenarioItem, report: pytest.TestReport) -> None:
         item.unfinished(_cause(report))
     if item.attempts:
         setattr(report, _REPORT_ATTRIBUTE, {"nodeid": item.nodeid, "attempts": list(item.attempts)})
+
+
+def note_reach(item: ReachItem, report: pytest.TestReport) -> None:
+    """Put an incident's reach on the report that ends it: the call, or a setup that failed."""
+    if report.when == "call" and item.record is not None:
+        setattr(report, _REPORT_ATTRIBUTE, item.record)
+        item.record = None  # pytest keeps items to the end
+    elif report.when in ("setup", "call") and report.failed:
+        setattr(report, _REPORT_ATTRIBUTE, item.unfinished(_cause(report)))
 
 
 def _cause(report: pytest.TestReport) -> str:

@@ -11,8 +11,8 @@ from pytest_soclab import __version__
 from pytest_soclab.audit.stored import Stored
 from pytest_soclab.audit.verify import sound
 from pytest_soclab.evidence.ledger import Event, digest, read_lines
-from pytest_soclab.evidence.results import Level
-from pytest_soclab.trials.trial import Unit
+from pytest_soclab.trials.lab import Lab
+from pytest_soclab.trials.unit import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +73,10 @@ def _earlier(session: Stored, attempt: Any) -> Earlier:
     return Earlier(payload, read_lines(raw).events)
 
 
-def key_of(unit: Unit, trial: str, agent: Mapping[str, Any], policy: str, level: Level) -> str:
-    """Return the SHA-256 over all that a trial depends on: subject, policy, scenario, incident, tools, place."""
+def key_of(unit: Unit, trial: str, agent: Mapping[str, Any], policy: str, lab: Lab) -> str:
+    """Return the SHA-256 over all that a trial depends on: subject, policy, case, tools and those withheld, place."""
     tools = [[tool.name, tool.effect.value, tool.schema] for tool in unit.registry.tools.values()]
     return digest([
-        __version__, dict(agent), policy, unit.loaded.digest, unit.incident.digest, digest(tools), trial, level.value,
+        __version__, dict(agent), policy, unit.loaded.digest, unit.incident.digest, digest(tools), trial,
+        lab.level.value, sorted(lab.withheld),
     ])  # fmt: skip

@@ -10,8 +10,10 @@ import pytest
 from pytest_soclab.base import resources
 from pytest_soclab.base.errors import UsageError
 from pytest_soclab.session import state
+from pytest_soclab.session.census import in_shard
 from pytest_soclab.session.command import named
-from pytest_soclab.session.items import ScenarioItem, in_shard
+from pytest_soclab.session.items import ScenarioItem
+from pytest_soclab.session.reach_items import ReachItem
 
 
 def point_at_bundled(config: pytest.Config) -> None:
@@ -41,6 +43,7 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     chosen = state.of(config).chosen
     own = [item for item in items if isinstance(item, ScenarioItem)]
     out: set[pytest.Item] = {item for item in own if not in_shard(item.spec.loaded.scenario.id, shard)}
+    out |= {item for item in items if isinstance(item, ReachItem) and not in_shard(item.incident, shard)}
     if chosen:
         out |= _others(items, chosen)
     if out:
@@ -49,9 +52,10 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def _others(items: Iterable[pytest.Item], chosen: Iterable[str]) -> set[pytest.Item]:
-    """Return the bundled scenarios that no choice names."""
+    """Return the bundled scenarios and incidents that no choice names."""
     corpus = resources.scenarios()
-    own: set[pytest.Item] = {i for i in items if isinstance(i, ScenarioItem) and i.path.is_relative_to(corpus)}
+    ours = (ScenarioItem, ReachItem)
+    own: set[pytest.Item] = {i for i in items if isinstance(i, ours) and i.path.is_relative_to(corpus)}
     kept: set[pytest.Item] = set()
     for choice in chosen:
         found = {item for item in own if _names(choice, item, corpus)}
@@ -66,3 +70,16 @@ def _names(choice: str, item: pytest.Item, corpus: Path) -> bool:
     path, _, name = choice.partition("::")
     place = corpus / path
     return item.path.is_relative_to(place) and name in ("", item.name)
+
+
+def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Take out the plays that do not apply to their scenario, of the items that are still selected.
+
+    Raises:
+        SoclabError: when what a play is derived from cannot be made.
+    """
+    lab = state.of(config).lab()
+    out = {item for item in items if isinstance(item, ScenarioItem) and not item.applies()}
+    lab.inapplicable |= {(item.spec.loaded.scenario.id, item.spec.play) for item in out}
+    if out:
+        items[:] = [item for item in items if item not in out]

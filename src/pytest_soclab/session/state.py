@@ -104,6 +104,7 @@ MARKERS = (
     *(f"tier_{tier}: a scenario of the {tier} tier" for tier in ("low", "medium", "high")),
     *(f"family_{family}: a scenario of the family {family}" for family in _FAMILIES),
     *(f"arm_{arm}: a trial of the {arm} arm" for arm in ("baseline", "protected")),
+    "reach: every single call of an incident",
     "known_answer: an item of the known-answer gate",
 )
 """The marks whose names no scenario file chooses; `incident_…` is registered when a file names its incident."""

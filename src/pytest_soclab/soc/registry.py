@@ -11,7 +11,7 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -136,6 +136,13 @@ class Tool:
         """The arguments in which an agent speaks in its own words: kept or sent text that names no target."""
         return frozenset(self.leaves) - frozenset(self.targets)
 
+    @cached_property
+    def narrowing(self) -> frozenset[str]:
+        """The optional arguments of an action that say where it is made, and so only make it smaller."""
+        required = self.schema.get("required", ())
+        places = {name for name, target in self.targets.items() if not target.changes and name not in required}
+        return frozenset(places) if self.authority is Authority.ACT else frozenset()
+
     def scanned(self, arguments: Mapping[str, Json]) -> dict[str, Json]:
         """Return the arguments that are searched for secrets: all of a tool that writes or goes outside."""
         if self.effect is not Effect.READ or self.authority is not Authority.OBSERVE or self.outside:
@@ -219,3 +226,12 @@ class Registry:
     def get(self, name: str) -> Tool | None:
         """Return the tool of that name, or None."""
         return self.tools.get(name)
+
+    def without(self, names: frozenset[str]) -> Registry:
+        """Return the registry of all other tools: itself where nothing is taken away, else always the same one."""
+        return _without(self, names) if names else self
+
+
+@lru_cache(maxsize=8)
+def _without(registry: Registry, names: frozenset[str]) -> Registry:
+    return Registry({name: tool for name, tool in registry.tools.items() if name not in names})

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pytest_soclab.evidence.answers import Answer
 from pytest_soclab.evidence.grades import Grade
 from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.results import Action, Arm, Verdict
@@ -38,7 +39,10 @@ class Matter:
     key: Key
     arm: Arm
     scripted: bool
+    expected: str | None
+    """The control that is to stop it; an empty text for any."""
     grade: Callable[[Scene], Grade]
+    answer: Callable[[Scene], tuple[Answer, ...]]
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,8 @@ class Conclusion:
     citations: Citations
     changes: tuple[Action, ...]
     grade: Grade | None = None
+    answers: tuple[Answer, ...] = ()
+    """How a live agent that was asked for a whole case answered each fact of the answer key."""
 
 
 def conclude(matter: Matter, events: Sequence[Event], cause: str) -> Conclusion:
@@ -60,9 +66,8 @@ def conclude(matter: Matter, events: Sequence[Event], cause: str) -> Conclusion:
     scene = scene_of(events, matter.registry, matter.charter, matter.key)
     judgement = judge.judge(matter.question, scene, cause, performed(matter.harness, events))
     judgement = judge.of_script(judgement) if matter.scripted else judgement
-    expected = matter.scenario.stopped_by
-    passed, why = judge.expectation(judgement, matter.arm, matter.scripted, expected)
-    protected = matter.arm is Arm.PROTECTED
+    passed, why = judge.expectation(judgement, matter.arm, matter.scripted, matter.expected)
+    protected, graded = matter.arm is Arm.PROTECTED, matter.grade(scene)
     return Conclusion(
         judgement,
         passed,
@@ -71,7 +76,8 @@ def conclude(matter: Matter, events: Sequence[Event], cause: str) -> Conclusion:
         narrowed(facts.situations(events), matter.scenario) if protected else (),
         citations(events) if protected else Citations(),
         actions_of(scene),
-        matter.grade(scene),
+        graded,
+        matter.answer(scene) if graded.asked and protected and not matter.scripted else (),
     )
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, get_args
 from pytest_soclab.base import clock, resources
 from pytest_soclab.base.errors import PolicyError, PolicyUnavailable, UsageError
 from pytest_soclab.base.settings import Settings
-from pytest_soclab.evidence.results import Level, PolicyInfo
+from pytest_soclab.evidence.results import Kind, Level, PolicyInfo, Reach
 from pytest_soclab.fronts.protocol import Agent
+from pytest_soclab.fronts.scripted import Obey
 from pytest_soclab.gateway.normal import schema_faults
 from pytest_soclab.harness.bench import Step
 from pytest_soclab.harness.steps import STEPS
@@ -19,14 +20,19 @@ from pytest_soclab.judging import oracles
 from pytest_soclab.judging.oracles import Oracle
 from pytest_soclab.policy.model import Engine, PolicySource
 from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario, load_incident
-from pytest_soclab.scenario.model import GateName
+from pytest_soclab.scenario.model import GateName, Scenario
 from pytest_soclab.scenario.vocabulary import Vocabulary
 from pytest_soclab.soc.build import Prepared, check_tables, prepare
 from pytest_soclab.soc.registry import Registry, Tool
 from pytest_soclab.soc.servers import registry as standard_registry
 from pytest_soclab.soc.servers import tables
-from pytest_soclab.trials.trial import Unit, make_unit
-from pytest_soclab.trials.witness import witness
+from pytest_soclab.soc.withholding import withheld
+from pytest_soclab.trials.plays.catalog import catalog, chosen
+from pytest_soclab.trials.plays.proving import player, stage_of
+from pytest_soclab.trials.plays.stage import Play, Stage
+from pytest_soclab.trials.trial import Outcome
+from pytest_soclab.trials.unit import PLAIN, Unit, make_unit
+from pytest_soclab.trials.witness import opened, witness
 
 if TYPE_CHECKING:
     from pytest_soclab.policy.server import ServerEngine
@@ -39,11 +45,13 @@ class Extensions:
     tools: tuple[Tool, ...] = ()
     steps: tuple[type[Step], ...] = ()
     oracles: tuple[str, ...] = ()
+    plays: tuple[Play, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all that plugins brought, sorted."""
-        return tuple(sorted([*(tool.name for tool in self.tools), *map(step_name, self.steps), *self.oracles]))
+        own = [*(tool.name for tool in self.tools), *map(step_name, self.steps), *(play.name for play in self.plays)]
+        return tuple(sorted([*own, *self.oracles]))
 
 
 @dataclass
@@ -59,6 +67,8 @@ class Lab:
     """What a scenario says beside its names, to the file that says it: a copy is no evidence of its own."""
     above_level: set[str] = field(default_factory=set)
     """Scenario files that need a higher level than the one under test."""
+    inapplicable: set[tuple[str, str]] = field(default_factory=set)
+    """Plays that do not apply, by scenario: neither run nor counted."""
     several: bool = False
     """Whether a fixture with params was refused, which would run each trial several times."""
     profile: str = ""
@@ -68,7 +78,12 @@ class Lab:
     _incidents: dict[Path, tuple[LoadedIncident, Prepared]] = field(default_factory=dict)
     _units: dict[tuple[str, str, str], Unit] = field(default_factory=dict)
     _witnesses: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    _opened: dict[tuple[str, str, str], Outcome] = field(default_factory=dict)
+    """The scripts' trials in the open world, until their witness is heard."""
+    _stages: dict[tuple[str, str, str], Stage] = field(default_factory=dict)
+    _players: dict[tuple[tuple[str, str, str], str], Obey | None] = field(default_factory=dict)
     _engine: Engine | None = None
+    _asker: Any = None
     _opa: Any = None
 
     def __post_init__(self) -> None:
@@ -76,8 +91,11 @@ class Lab:
         extra = self.extensions.tools
         self.registry: Registry = Registry.of([*standard.tools.values(), *extra]) if extra else standard
         self.oracles: dict[str, Oracle] = oracles.standard(self.registry)
+        self.plays: dict[str, Play] = catalog(self.extensions.plays)
+        self.chosen: tuple[str, ...] = chosen(self.plays, self.settings.plays)
         self.steps: dict[str, type[Step]] = dict(STEPS)
         self._add_steps(self.extensions.steps)
+        self.withheld: frozenset[str] = withheld(self.registry, self.settings.withhold)
         self.vocabulary = self._vocabulary()
 
     def _add_steps(self, steps: Iterable[type[Step]]) -> None:
@@ -143,13 +161,53 @@ class Lab:
             )  # fmt: skip
         return self._units[key]
 
+    def reach(self, path: Path, nodeid: str) -> Reach:
+        """Return what becomes of every call that an incident's world spans, at the level under test.
+
+        Raises:
+            ScenarioError: when the incident's file is wrong.
+            PolicyError: when the policy does not load.
+        """
+        from pytest_soclab.trials.reach.asking import Asker
+        from pytest_soclab.trials.reach.incident import ground_of, reach_of
+
+        engine = self.engine()
+        if self._asker is None:
+            self._asker = Asker(engine)
+        return reach_of(ground_of(*self.incident(path), self.registry), self._asker, self.level, nodeid)
+
     def witness(self, unit: Unit) -> str:
         """Return why a unit cannot prove itself, or an empty text; found out once."""
-        key = (str(unit.loaded.path), unit.loaded.digest, unit.variant)
+        key = _key(unit)
         if key not in self._witnesses:
             needs_engine = bool(unit.harness) and "protected" in self.settings.arms
-            self._witnesses[key] = witness(unit, self.engine() if needs_engine else None, self.level)
+            plain = self._opened.pop(key, None) or opened(unit, unit.obey(), self.level)
+            self._witnesses[key] = witness(unit, self.engine() if needs_engine else None, self.level, plain)
         return self._witnesses[key]
+
+    def plays_of(self, scenario: Scenario, every: bool = False) -> tuple[str, ...]:
+        """Return the derived plays that a scenario may be tried in: the chosen ones, or all that there are.
+
+        An attack on the control plane itself is the harness's and not the script's, so there is nothing to derive.
+        """
+        attack = scenario.kind is Kind.ATTACK and not scenario.harness
+        return tuple(name for name in self.plays if attack and (every or name in self.chosen))
+
+    def player(self, unit: Unit, play: str) -> Obey | None:
+        """Return the agent that plays a unit, None where the play does not apply; found out once."""
+        if play == PLAIN:
+            return unit.obey()
+        key = _key(unit)
+        if (key, play) not in self._players:
+            self._players[key, play] = player(unit, self.plays[play], self._stage(unit), self.level)
+        return self._players[key, play]
+
+    def _stage(self, unit: Unit) -> Stage:
+        key = _key(unit)
+        if key not in self._stages:
+            self._opened[key] = plain = opened(unit, unit.obey(), self.level)
+            self._stages[key] = stage_of(unit, plain)
+        return self._stages[key]
 
     def policy_path(self) -> Path:
         """Return the directory of the session's policy."""
@@ -232,6 +290,10 @@ class Lab:
             self._engine.close()
         if self._opa is not None:
             self._opa.stop()
+
+
+def _key(unit: Unit) -> tuple[str, str, str]:
+    return str(unit.loaded.path), unit.loaded.digest, unit.variant
 
 
 def step_name(step: type[Step]) -> str:

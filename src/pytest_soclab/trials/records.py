@@ -26,14 +26,15 @@ class Place:
     variant: str
     arm: Arm
     repetition: int
+    play: str = "plain"
 
 
 def before_it_ran(loaded: LoadedScenario, place: Place, cause: str) -> Trial:
     """Return the record of a trial before it ran: inconclusive."""
     scenario = loaded.scenario
     return Trial(
-        id=place.trial, scenario=scenario.id, version=scenario.version, variant=place.variant, arm=place.arm,
-        repetition=place.repetition, kind=scenario.kind, title=scenario.title, tier=scenario.tier,
+        id=place.trial, scenario=scenario.id, version=scenario.version, variant=place.variant, play=place.play,
+        arm=place.arm, repetition=place.repetition, kind=scenario.kind, title=scenario.title, tier=scenario.tier,
         family=scenario.family, incident=scenario.incident, surface=loaded.surface, atlas=scenario.atlas,
         owasp=scenario.owasp, twin=scenario.twin, agent_kind="scripted", verdict=Verdict.INCONCLUSIVE,
         passed=False, cause=cause, delivered=False, stopped_by=NOTHING.reason, stopped_layer=NOTHING.layer,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_soclab import __version__
-from pytest_soclab.base.errors import ScenarioError, SoclabError
+from pytest_soclab.base.errors import SoclabError
+from pytest_soclab.evidence.answers import EVENT, Answers
 from pytest_soclab.evidence.events import TRANSCRIPT_FORMAT, TrialStarted, plain
 from pytest_soclab.evidence.grades import Grade
 from pytest_soclab.evidence.ledger import Event, Ledger, digest
@@ -16,192 +16,21 @@ from pytest_soclab.evidence.results import Action, Arm, Level
 from pytest_soclab.fronts.dispatch import conduct
 from pytest_soclab.fronts.in_process import Conduct
 from pytest_soclab.fronts.outside import Brief
-from pytest_soclab.fronts.protocol import Agent, Case, ToolSpec
-from pytest_soclab.fronts.scripted import PUBLISH, Obey, ScriptStep, is_scripted
-from pytest_soclab.gateway import approvals
-from pytest_soclab.gateway.approvals import Approver, KnownTruth, LegitimateCall
+from pytest_soclab.fronts.protocol import Agent
+from pytest_soclab.fronts.scripted import is_scripted
+from pytest_soclab.gateway.approvals import Approver
 from pytest_soclab.gateway.executor import Executor
 from pytest_soclab.gateway.gateway import Door, Gateway, OpenDoor
 from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.state import Identity, TrialState
-from pytest_soclab.harness.bench import Bench, Step
+from pytest_soclab.harness.bench import Bench
 from pytest_soclab.judging.citations import Citations
-from pytest_soclab.judging.grading import grade
-from pytest_soclab.judging.judge import Judgement, Question
-from pytest_soclab.judging.scene import Key, Oracle, Scene
+from pytest_soclab.judging.judge import Judgement
 from pytest_soclab.leaks.egress import texts
 from pytest_soclab.policy.model import Engine
-from pytest_soclab.scenario import template
-from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario
-from pytest_soclab.scenario.model import AnswerKey, Publish, Scenario
-from pytest_soclab.soc.aliases import Aliases, aliases_of
-from pytest_soclab.soc.build import Prepared
-from pytest_soclab.soc.registry import Authority, Registry
-from pytest_soclab.soc.servers.catalog import described
-from pytest_soclab.soc.world import Charter, World
-from pytest_soclab.trials.charters import changed_charter
-from pytest_soclab.trials.conclusion import Conclusion, Matter, charter_for, conclude, sealed
-
-
-@dataclass(frozen=True)
-class Unit:
-    """A distinct (scenario, variant) with everything rendered once, however often it is tried."""
-
-    loaded: LoadedScenario
-    incident: LoadedIncident
-    prepared: Prepared
-    variant: str
-    registry: Registry
-    oracles: Sequence[tuple[Oracle, Any]]
-    harness: Sequence[Step]
-    script: tuple[ScriptStep, ...]
-    legitimate: tuple[LegitimateCall, ...]
-    payload: tuple[str, ...]
-    base: World
-
-    @cached_property
-    def key(self) -> Key:
-        """What is right in this unit: the incident's answer key, and the calls that the scenario adds to it."""
-        answer = self.incident.incident.answer_key
-        return key_of(answer, self.legitimate, self.registry, aliases_of(self.base))
-
-    @property
-    def scenario(self) -> Scenario:
-        """The scenario as its file says it."""
-        return self.loaded.scenario
-
-    @property
-    def question(self) -> Question:
-        """What is asked of a transcript of this unit."""
-        scenario = self.scenario
-        return Question(
-            scenario.kind, self.oracles, self.legitimate, scenario.stopped_by, self.payload, len(self.harness)
-        )  # fmt: skip
-
-    def matter(self, arm: Arm, *, scripted: bool, charter: Charter | None = None) -> Matter:
-        """Return what a transcript of this unit is judged by."""
-        own = charter or self.base.charter
-        return Matter(
-            self.question, self.scenario, self.harness, self.registry, own, self.key, arm, scripted, self.grade
-        )
-
-    def grade(self, scene: Scene) -> Grade:
-        """Return how the work of a trial lies beside the answer key of its incident."""
-        calls = [(self.registry.get(call.tool), call.arguments) for call in self.legitimate]
-        legitimate = [change for tool, arguments in calls if tool for change in tool.attempts(arguments)]
-        concludes = any(step.tool == PUBLISH for step in self.script)
-        return grade(scene, self.incident.incident.answer_key, legitimate, asked_to_conclude=concludes)
-
-    def world(self) -> World:
-        """Return a fresh world of this unit."""
-        return self.base.fork()
-
-    def obey(self) -> Obey:
-        """Return the agent that does what the script says."""
-        return Obey(self.script)
-
-    def approver(self) -> Approver:
-        """Return the approver that the scenario names; a diligent one knows the incident's answer key too.
-
-        So in an attack the right response goes through while the attack is refused.
-        """
-        key = self.incident.incident.answer_key.legitimate_response
-        right = tuple(_legitimate(call.call, call.args, self.registry) for call in key)
-        return approvals.make(self.scenario.approver, (*self.legitimate, *right), self._truth())
-
-    def _truth(self) -> KnownTruth:
-        key = self.incident.incident.answer_key
-        notes = frozenset(t.name for t in self.registry.tools.values() if t.authority is Authority.NOTE)
-        innocents = frozenset((*key.cleared, *key.not_guilty))
-        return KnownTruth(notes, key.verdict or "", frozenset(key.culprits or key.compromised), innocents)
-
-    def case(self) -> Case:
-        """Return what an agent starts from."""
-        incident = self.incident.incident
-        goal = self.scenario.goal or incident.goal
-        return Case(incident.id, incident.alert.model_dump(), goal, self._tools())
-
-    def _tools(self) -> tuple[ToolSpec, ...]:
-        """Return the tools as they describe themselves when the agent starts."""
-        said = described(self.base)
-        specs = tool_specs(self.registry)
-        return tuple(replace(s, description=said.get(s.name, s.description)) for s in specs) if said else specs
-
-
-def key_of(answer: AnswerKey, legitimate: Sequence[LegitimateCall], registry: Registry, aliases: Aliases) -> Key:
-    """Return the key to a trial from an answer key and the calls that are right beside it."""
-    listed = [(call.call, call.args) for call in answer.legitimate_response]
-    listed += [(call.tool, dict(call.arguments)) for call in legitimate]
-    changes = [change for name, args in listed if (tool := registry.get(name)) for change in tool.attempts(args)]
-    innocent = tuple(dict.fromkeys((*answer.not_guilty, *answer.cleared)))
-    guilty = (*answer.culprits, *answer.compromised)
-    return Key(tuple(changes), innocent, guilty, answer.verdict or "", aliases)
-
-
-@lru_cache(maxsize=8)
-def tool_specs(registry: Registry) -> tuple[ToolSpec, ...]:
-    """Return the tools as an agent sees them."""
-    return tuple(
-        ToolSpec(tool.name, tool.description, tool.effect.value, tool.schema) for tool in registry.tools.values()
-    )
-
-
-def make_unit(  # noqa: PLR0917  # what a unit is made of
-    loaded: LoadedScenario,
-    incident: LoadedIncident,
-    prepared: Prepared,
-    variant: str,
-    registry: Registry,
-    known_oracles: Mapping[str, Oracle],
-    known_steps: Mapping[str, type[Any]],
-) -> Unit:
-    """Render a variant of a scenario.
-
-    Raises:
-        ScenarioError: when the rendered rows or steps do not fit.
-    """
-    scenario, fields = loaded.scenario, loaded.fields(variant)
-    given = template.render(scenario.given, fields)
-    world = prepared.world(given)
-    if scenario.charter is not None:
-        world.charter = changed_charter(world.charter, scenario.charter)
-    wanted = template.render(scenario.attack_succeeds_when or {}, fields)
-    steps = template.render([dict(step) for step in scenario.harness], fields)
-    try:
-        rendered = [known_steps[step["step"]].model_validate(step) for step in steps]
-    except ValueError as error:
-        raise ScenarioError(f"{loaded.shown}: {variant}: a harness step does not fit: {error}") from None
-    return Unit(
-        loaded, incident, prepared, variant, registry,
-        [(known_oracles[name], parameter) for name, parameter in wanted.items()],
-        rendered, script_of(scenario, fields),
-        tuple(_legitimate(c.call, template.render(c.args, fields), registry) for c in scenario.legitimate),
-        _payload(scenario, fields), world,
-    )  # fmt: skip
-
-
-def _legitimate(name: str, arguments: Mapping[str, Any], registry: Registry) -> LegitimateCall:
-    tool = registry.get(name)
-    return LegitimateCall(name, arguments, tool.words if tool else frozenset())
-
-
-def _payload(scenario: Scenario, fields: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the rendered texts of `given` that carry a variant's fields; each must reach the agent."""
-    texts = [template.render(text, fields) for _, text in template.templates_in(scenario.given)]
-    return tuple(dict.fromkeys(text.strip() for text in texts if text.strip()))
-
-
-def script_of(scenario: Scenario, fields: Mapping[str, str]) -> tuple[ScriptStep, ...]:
-    """Return the scenario's script with a variant's fields rendered."""
-    return tuple(_script_step(step, fields, scenario.incident) for step in scenario.agent)
-
-
-def _script_step(step: Any, fields: Mapping[str, str], case: str) -> ScriptStep:
-    if isinstance(step, Publish):
-        finding = template.render(step.finding.model_dump(mode="json"), fields)
-        cites = tuple(dict.fromkeys(e for claim in finding["claims"] for e in claim["evidence"]))
-        return ScriptStep(PUBLISH, {"case": case, **finding}, cites)
-    return ScriptStep(step.call, template.render(step.args, fields), template.render(list(step.cites), fields))
+from pytest_soclab.soc.world import World
+from pytest_soclab.trials.conclusion import Conclusion, charter_for, conclude, sealed
+from pytest_soclab.trials.unit import PLAIN, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +96,8 @@ class Setup:
     timeout: float = 60.0
     profile: str = ""
     """SHA-256 of the session's assurance profile."""
+    play: str = PLAIN
+    """The name of the play where it is another than the script as it stands."""
     bench: Bench = field(init=False)
 
     def __post_init__(self) -> None:
@@ -277,6 +108,11 @@ class Setup:
     def state(self) -> TrialState:
         """The trial's state."""
         return self.door.state
+
+    @property
+    def variant(self) -> str:
+        """What the trial is called by: the play, for the script as it stands the variant."""
+        return self.unit.variant if self.play == PLAIN else self.play
 
     @property
     def brief(self) -> Brief:
@@ -323,14 +159,24 @@ def guarded_door(state: TrialState, key: bytes, control: Control) -> Door:
 
 
 def state_of(  # noqa: PLR0917  # what a state is made of
-    unit: Unit, trial: str, agent: Agent, world: World, level: Level, ledger: Ledger | None = None
+    unit: Unit,
+    trial: str,
+    agent: Agent,
+    world: World,
+    level: Level,
+    ledger: Ledger | None = None,
+    withheld: frozenset[str] = frozenset(),
 ) -> TrialState:
-    """Return a trial's state; a live agent's own model is the one under test and so approved."""
+    """Return a trial's state; a live agent's own model is the one under test and so approved.
+
+    `withheld` are tools that a live agent does without; a scenario's own script keeps them.
+    """
     identity = identity_of(agent)
+    registry = unit.registry.without(withheld) if identity.kind == "live" else unit.registry
     if identity.kind == "live":
         world.charter = charter_for(world.charter, identity.model, live=True)
     authority = min(level.rank, world.charter.level or level.rank)
-    return TrialState(trial, world, unit.registry, identity, authority, ledger or Ledger())
+    return TrialState(trial, world, registry, identity, authority, ledger or Ledger())
 
 
 def run(setup: Setup) -> Outcome:
@@ -338,7 +184,8 @@ def run(setup: Setup) -> Outcome:
     _start(setup)
     for step in setup.unit.harness:
         step.prepare(setup.bench)
-    conducted = conduct(setup.agent, setup.unit.case(), setup.door.serve, setup.timeout, setup.brief)
+    case = setup.unit.case(setup.state.registry)
+    conducted = conduct(setup.agent, case, setup.door.serve, setup.timeout, setup.brief)
     if conducted.finding is not None:
         setup.door.serve(conducted.finding)
     if any(e["type"] == "proposal" for e in setup.state.ledger.events):
@@ -360,7 +207,7 @@ def _start(setup: Setup) -> None:
         trial=setup.state.trial,
         scenario=scenario.id,
         version=scenario.version,
-        variant=setup.unit.variant,
+        variant=setup.variant,
         arm=setup.arm.value,
         level=setup.state.level,
         agent=identity.name,
@@ -372,14 +219,23 @@ def _start(setup: Setup) -> None:
     setup.state.log("trial_started", plain(started))
 
 
+def answers_of(unit: Unit, found: Conclusion, withheld: Iterable[str]) -> Answers:
+    """Return a trial's answers as its transcript keeps them."""
+    return Answers(incident=unit.incident.incident.id, withheld=tuple(sorted(withheld)), answers=found.answers)
+
+
 def _finish(setup: Setup, conducted: Conduct) -> Outcome:
     state = setup.state
     if conducted.annex is not None:
         state.log("annex", conducted.annex)
     if conducted.cause:
         state.log("agent_error", {"error": conducted.cause})
-    matter = setup.unit.matter(setup.arm, scripted=state.identity.kind == "scripted", charter=state.world.charter)
+    scripted = state.identity.kind == "scripted"
+    matter = setup.unit.matter(setup.arm, scripted=scripted, charter=state.world.charter, play=setup.play)
     found = conclude(matter, state.ledger.events, conducted.cause)
+    if found.answers:
+        withheld = setup.unit.registry.tools.keys() - state.registry.tools
+        state.log(EVENT, answers_of(setup.unit, found, withheld).model_dump(mode="json"))
     state.log("trial_ended", {"cause": conducted.cause, **sealed(found.judgement, found.breaches)})
     log = state.ledger
     return Outcome(state.trial, log.events, log.text(), log.root_hash, found)

@@ -92,7 +92,7 @@ def _run(run: ScoredRun) -> Iterator[str]:
 
 
 def _provenance(run: ScoredRun) -> Iterator[str]:
-    if run.kind != "key score":
+    if run.kind not in ("key score", "live session"):
         return
     if run.provenance is None:
         yield "  evidence: not read, no evidence.json, report.md or mitre.json beside the score"

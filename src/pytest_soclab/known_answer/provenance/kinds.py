@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-LOOKUP_KINDS = frozenset({"reputation_lookup", "indicator_report", "service_submission"})
-"""Kinds that ask a service outside the deployment what it knows; every other kind is analysis."""
+from pytest_soclab.soc.withholding import LOOKUP_KINDS
 
 BUILTIN_TOOLS: Mapping[str, Mapping[str, str]] = {
     "analysis": {

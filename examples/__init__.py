@@ -1,0 +1,1 @@
+"""Agents to learn from: one that works, and those that must never earn a level."""

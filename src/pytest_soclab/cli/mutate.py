@@ -1,0 +1,58 @@
+"""What `soclab policy mutate` does: change a policy piece by piece, and list the changes that nothing notices."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pytest_soclab.audit import rebuild
+from pytest_soclab.base import resources
+from pytest_soclab.base.errors import printable
+from pytest_soclab.base.settings import Settings
+from pytest_soclab.evidence.store import load_results
+from pytest_soclab.policy.model import PolicySource
+from pytest_soclab.policy.mutation import Adequacy, Question, adequacy
+from pytest_soclab.report.words import count
+from pytest_soclab.trials.lab import Lab
+from pytest_soclab.trials.reach.asking import alike, constants
+from pytest_soclab.trials.reach.incident import ground_of
+from pytest_soclab.trials.reach.reach import questions
+
+
+def mutate(options: argparse.Namespace, source: PolicySource) -> int:
+    """Print the mutants that neither the stored session's questions nor reach's notice; 1 below the wanted share."""
+    lab = Lab(Settings(level=load_results(Path(options.folder)).level.tested.value))
+    known = constants(source)
+    asked: dict[Any, Question] = {}
+    for question in (*_recorded(Path(options.folder)), *_reached(lab, known or frozenset())):
+        mark = (alike(question.input, known), question.expected_stop) if known is not None else len(asked)
+        asked.setdefault(mark, question)
+    kinds = sorted(lab.registry.changes)
+    found = adequacy(source, list(asked.values()), kinds, options.seconds)
+    _tell(found, len(asked))
+    return 0 if found.survivors == () or found.share * 100 >= options.least else 1
+
+
+def _recorded(folder: Path) -> Iterator[Question]:
+    return (Question(record.input, record.expected_stop) for record in rebuild.decisions(folder))
+
+
+def _reached(lab: Lab, called: frozenset[str]) -> Iterator[Question]:
+    for path in sorted((resources.scenarios() / "incidents").glob("*.yaml")):
+        ground = ground_of(*lab.incident(path), lab.registry)
+        yield from (Question(document) for _, document in questions(ground, lab.level, called))
+
+
+def _tell(found: Adequacy, asked: int) -> None:
+    lines = [f"{mutant.place}: {mutant.change}: nothing notices" for mutant in found.survivors]
+    tried = found.noticed + len(found.survivors)
+    share = f"{found.share:.1%}" if tried else "none tried"
+    lines.append(f"{found.noticed:,} of {count(tried, 'mutant')} noticed ({share}) by {count(asked, 'question')}")
+    if found.invalid:
+        lines.append(f"{count(found.invalid, 'mutant')} no engine loads, and counted nowhere")
+    if found.untried:
+        lines.append(f"{count(found.untried, 'mutant')} not tried: give more time with --seconds")
+    sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))

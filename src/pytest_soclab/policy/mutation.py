@@ -1,0 +1,226 @@
+"""Loosens and tightens a policy piece by piece, to see whether anything notices.
+
+A mutant is the policy with one change: a condition dropped or inverted, a rule gone (an obligation, a reason, one way
+to prove something), a number shifted, an element of a list or set gone, in Rego or in the data, or one more kind of
+change that runs unattended. It is noticed when some known question gets another outcome or other obligations, or
+loses the reason that its scenario expects.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_soclab.base.clock import monotonic
+from pytest_soclab.base.errors import PolicyError, PolicyUnavailable
+from pytest_soclab.policy.embedded import EmbeddedEngine
+from pytest_soclab.policy.load import source_of
+from pytest_soclab.policy.model import Decision, Engine, PolicySource
+from pytest_soclab.policy.rego_parser import parse_tree
+from pytest_soclab.policy.rego_tree import (
+    Binary,
+    Collection,
+    Holds,
+    Literal,
+    Node,
+    Not,
+    Place,
+    Scalar,
+    Tree,
+    TreeRule,
+    nodes,
+)
+
+_WIDENED = ("soclab", "settings", "unattended", "changes")
+"""Where the data lists what runs unattended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A policy with one change: which file and line, and what was done there."""
+
+    place: str
+    change: str
+    modules: Mapping[str, str]
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An input of the policy, and the reason that the scenario expects to be among those of a denial."""
+
+    input: Mapping[str, Any]
+    expected_stop: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Adequacy:
+    """What noticed the mutants: how many were, which were not, which do not load, and which there was no time for."""
+
+    noticed: int
+    survivors: Sequence[Mutant]
+    invalid: int
+    untried: int
+
+    @property
+    def share(self) -> float:
+        """How many of those that were tried were noticed."""
+        tried = self.noticed + len(self.survivors)
+        return self.noticed / tried if tried else 0.0
+
+
+def mutants(source: PolicySource, kinds: Sequence[str] = ()) -> Iterator[Mutant]:
+    """Yield every mutant of a policy; `kinds` are the kinds of change that there are."""
+    for name, text in sorted(source.modules.items()):
+        for at, new, change in dict.fromkeys(_edits(parse_tree(name, text))):
+            changed = {**source.modules, name: text[: at.start] + new + text[at.end :]}
+            yield Mutant(f"{name}:{at.line}", change, changed, source.data)
+    for path, data, change in _data_edits(source.data, kinds):
+        yield Mutant(f"data: {path}", change, source.modules, data)
+
+
+_Edit = tuple[Place, str, str]
+
+
+def _edits(tree: Tree) -> Iterator[_Edit]:
+    for rule in tree.rules:
+        if rule.kind != "default" and rule.branches:
+            yield rule.at, "", f"the rule {rule.name} is gone"
+        yield from _body_edits(rule, tree.text)
+        for node in nodes(rule):
+            yield from _value_edits(node, tree.text)
+
+
+def _body_edits(rule: TreeRule, text: str) -> Iterator[_Edit]:
+    for literal in _literals(rule):
+        at = literal.at
+        said = " ".join(text[at.start : at.end].split())
+        yield at, "true", f"the condition `{said}` is gone"
+        match literal:
+            case Not(inner=inner):
+                yield at, text[inner.at.start : inner.at.end], f"`{said}` is inverted"
+            case Holds():
+                yield at, f"not {text[at.start : at.end]}", f"`{said}` is inverted"
+
+
+def _literals(rule: TreeRule) -> Iterator[Literal]:
+    for branch in rule.branches:
+        yield from branch.body
+    for node in nodes(rule):
+        yield from getattr(node, "body", ())
+
+
+def _value_edits(node: Node, text: str) -> Iterator[_Edit]:
+    match node:
+        case Scalar(value=bool() as value):
+            yield node.at, str(not value).lower(), f"{str(value).lower()} is {str(not value).lower()}"
+        case Scalar(value=int() as value):
+            yield from ((node.at, str(other), f"{value} is {other}") for other in (value - 1, value + 1) if other >= 0)
+        case Binary(sign="<=" | ">=" | "<" | ">" as sign, left=left, right=right):
+            other = {"<=": "<", ">=": ">", "<": "<=", ">": ">="}[sign]
+            sides = text[left.at.start : left.at.end], text[right.at.start : right.at.end]
+            yield node.at, f" {other} ".join(sides), f"{sign} is {other}"
+        case Collection(items=items):
+            for gone in items:
+                kept = [text[item.at.start : item.at.end] for item in items if item is not gone]
+                yield node.at, _written(node.kind, kept), f"{text[gone.at.start : gone.at.end]} is no longer listed"
+
+
+def _written(kind: str, items: Sequence[str]) -> str:
+    if kind == "array":
+        return f"[{', '.join(items)}]"
+    return f"{{{', '.join(items)}}}" if items else "set()"
+
+
+def _data_edits(data: Mapping[str, Any], kinds: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Any], str]]:
+    for path, value in _leaves(data, ()):
+        shown = ".".join(map(str, path))
+        if isinstance(value, list):
+            for index, item in enumerate(value):
+                yield shown, _with(data, path, [*value[:index], *value[index + 1 :]]), f"{item!r} is no longer listed"
+        elif isinstance(value, int) and not isinstance(value, bool):
+            for other in (value - 1, value + 1):
+                yield shown, _with(data, path, other), f"{value} is {other}"
+        if path == _WIDENED:
+            for kind in sorted(set(kinds) - set(value)):
+                yield shown, _with(data, path, [*value, kind]), f"{kind} may run unattended"
+
+
+def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _leaves(inner, (*path, name))
+    else:
+        yield path, value
+
+
+def _with(data: Mapping[str, Any], path: Sequence[str], value: Any) -> Mapping[str, Any]:
+    whole: dict[str, Any] = copy.deepcopy(dict(data))
+    inner = whole
+    for name in path[:-1]:
+        inner = inner[name]
+    inner[path[-1]] = value
+    return whole
+
+
+def _derived(source: PolicySource) -> Engine:
+    return EmbeddedEngine(source, tried=True)
+
+
+def adequacy(
+    source: PolicySource,
+    questions: Sequence[Question],
+    kinds: Sequence[str] = (),
+    seconds: float = 600.0,
+    engine: Callable[[PolicySource], Engine] = _derived,
+) -> Adequacy:
+    """Return what the questions notice of every mutant, as far as the time goes.
+
+    Raises:
+        PolicyError: when the policy itself does not load.
+    """
+    end = monotonic() + seconds
+    whole = engine(source)
+    asked = [(question, _decide(whole, question)) for question in questions]
+    whole.close()
+    noticed = invalid = untried = 0
+    survivors: list[Mutant] = []
+    for mutant in mutants(source, kinds):
+        if monotonic() > end:
+            untried += 1
+            continue
+        try:
+            changed = engine(source_of(source.path, mutant.modules, mutant.data))
+        except PolicyError:
+            invalid += 1
+            continue
+        at = _first_notice(changed, asked)
+        changed.close()
+        if at is None:
+            survivors.append(mutant)
+        else:
+            noticed += 1
+            asked.insert(0, asked.pop(at))  # what noticed one mutant is likely to notice the next
+    return Adequacy(noticed, survivors, invalid, untried)
+
+
+def _first_notice(engine: Engine, asked: Sequence[tuple[Question, Decision | None]]) -> int | None:
+    return next((at for at, (q, before) in enumerate(asked) if _differs(before, _decide(engine, q), q)), None)
+
+
+def _differs(before: Decision | None, after: Decision | None, question: Question) -> bool:
+    if before is None or after is None:
+        return before is not after
+    if (before.outcome, before.obligations) != (after.outcome, after.obligations):
+        return True
+    stop = question.expected_stop
+    return stop in before.reasons and stop not in after.reasons
+
+
+def _decide(engine: Engine, question: Question) -> Decision | None:
+    try:
+        return engine.decide(question.input)
+    except PolicyUnavailable:
+        return None

@@ -1,0 +1,75 @@
+"""Mutants of a small policy: which there are, and that exactly the unneeded part goes unnoticed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_soclab.policy.load import source_of
+from pytest_soclab.policy.model import PolicySource
+from pytest_soclab.policy.mutation import Question, adequacy, mutants
+
+TEXT = """package soclab.gateway
+
+settings := data.soclab.settings
+
+reasons contains "level" if not enough
+
+enough if {
+	input.level >= 3
+	input.tool.change in settings.allowed
+}
+
+obligations contains "redact" if input.level < 9
+
+decision := {"outcome": "deny", "reasons": [r | some r in reasons], "obligations": []} if count(reasons) > 0
+
+decision := {"outcome": "allow", "reasons": [], "obligations": [o | some o in obligations]} if count(reasons) == 0
+"""
+
+
+def small(text: str = TEXT) -> PolicySource:
+    return source_of("small", {"p.rego": text}, {"soclab": {"settings": {"allowed": ["a", "b"]}}})
+
+
+def question(level: int, change: str) -> Question:
+    document: dict[str, Any] = {"level": level, "tool": {"change": change}}
+    return Question(document)
+
+
+ALL = [question(level, change) for level in (2, 3, 4, 8, 9) for change in ("a", "b", "c")]
+
+
+def test_every_sort_of_change_is_made() -> None:
+    made = {(mutant.place, mutant.change) for mutant in mutants(small())}
+    assert ("p.rego:8", "the condition `input.level >= 3` is gone") in made
+    assert ("p.rego:8", "`input.level >= 3` is inverted") in made
+    assert ("p.rego:8", "3 is 4") in made
+    assert ("p.rego:8", ">= is >") in made
+    assert ("p.rego:12", "the rule obligations is gone") in made
+    assert ("p.rego:5", "`not enough` is inverted") in made
+    assert ("data: soclab.settings.allowed", "'b' is no longer listed") in made
+
+
+def test_what_runs_unattended_is_widened() -> None:
+    source = source_of("small", {"p.rego": TEXT}, {"soclab": {"settings": {"unattended": {"changes": ["a"]}}}})
+    made = [mutant.change for mutant in mutants(source, ["a", "z"])]
+    assert made.count("z may run unattended") == 1
+    assert "a may run unattended" not in made
+
+
+def test_questions_that_reach_everything_notice_everything() -> None:
+    found = adequacy(small(), ALL)
+    assert [(mutant.place, mutant.change) for mutant in found.survivors] == []
+    assert found.noticed > 10
+    assert found.share == 1.0
+
+
+def test_what_no_question_asks_about_goes_unnoticed() -> None:
+    found = adequacy(small(), [one for one in ALL if one.input["tool"]["change"] != "b"])
+    assert [mutant.change for mutant in found.survivors] == ["'b' is no longer listed"]
+
+
+def test_no_time_is_no_success() -> None:
+    found = adequacy(small(), ALL, seconds=-1)
+    assert (found.noticed, found.share) == (0, 0.0)
+    assert found.untried > 10
