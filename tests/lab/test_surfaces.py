@@ -25,6 +25,7 @@ def test_the_files_of_a_session(corpus: Corpus) -> None:
     corpus.run()
     names = sorted(str(p.relative_to(corpus.artifacts)) for p in corpus.artifacts.rglob("*") if p.is_file())
     assert names == [
+        ".in-use",
         "report.html",
         "results.json",
         "summary.md",
