@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import assert_never
 
-from pytest_soclab.assurance import words as bounds
+from pytest_soclab.assurance import words as rounding
 from pytest_soclab.assurance.tallies import Evidence as Evidence  # noqa: PLC0414 - this and the next: for the surfaces, which read one module
 from pytest_soclab.assurance.tallies import Tally as Tally  # noqa: PLC0414
 from pytest_soclab.assurance.tallies import approver_text as approver_text  # noqa: PLC0414
@@ -82,7 +82,7 @@ def spoken(name: str) -> str:
     return name.replace("_", " ")
 
 
-percent = bounds.percent
+percent = rounding.percent
 """One rounding on every surface: no printed bound is better than the real one."""
 
 
