@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,10 @@ from pytest_soclab.fronts.patience import leave_behind
 from pytest_soclab.options import any_given, distributes, is_incident
 from pytest_soclab.scenario import corpus
 from pytest_soclab.session import selection, state
+from pytest_soclab.session.causes import REPORT_ATTRIBUTE, collection_error, note_report
+from pytest_soclab.session.census import census, selected
 from pytest_soclab.session.command import relative
-from pytest_soclab.session.items import ScenarioFile, ScenarioItem, census, lost, selected, unfinished
+from pytest_soclab.session.items import ScenarioFile, ScenarioItem, lost
 from pytest_soclab.session.reach_items import ReachFile, ReachItem, collect_incident
 from pytest_soclab.session.recorder import Recorder, red_trials
 from pytest_soclab.trials.lab import Extensions, Lab
@@ -24,7 +26,6 @@ from pytest_soclab.trials.lab import Extensions, Lab
 if TYPE_CHECKING:
     from pytest_soclab.fronts.protocol import Agent
 
-_REPORT_ATTRIBUTE = "soclab"
 _MARKUP: dict[str, dict[str, bool]] = {
     "plain": {},
     "good": {"green": True},
@@ -236,36 +237,9 @@ def _known_answers(items: list[pytest.Item]) -> list[str]:
     return [item.key for item in items if isinstance(item, KnownAnswerItem)]
 
 
-def note_report(item: ScenarioItem | ReachItem, report: pytest.TestReport) -> None:
-    """Put the trial's record on the report that ends it: the call, or a setup that failed."""
-    if report.when == "call" and item.record is not None:
-        setattr(report, _REPORT_ATTRIBUTE, item.record)
-        item.record = None  # pytest keeps items to the end, and a transcript is long
-    elif report.when in ("setup", "call") and report.failed:
-        end = item.unfinished if isinstance(item, ReachItem) else partial(unfinished, item)
-        setattr(report, _REPORT_ATTRIBUTE, end(_cause(report)))
-    elif isinstance(item, ScenarioItem) and report.when == "setup" and report.skipped:
-        left_out = {"skipped": item.nodeid}  # by a mark, or by a hook of a conftest
-        setattr(report, _REPORT_ATTRIBUTE, unfinished(item, _skipped(report)) if item.begun else left_out)
-
-
-def _cause(report: pytest.TestReport) -> str:
-    crash = getattr(report.longrepr, "reprcrash", None)
-    text = str(crash.message if crash is not None else report.longrepr).strip().splitlines()
-    what = "set up" if report.when == "setup" else "run"
-    return f"the trial could not be {what}: {text[0] if text else 'no reason was given'}"
-
-
-def _skipped(report: pytest.TestReport) -> str:
-    """Say why a trial was skipped by one of its fixtures: it was selected, and came to no verdict."""
-    place = report.longrepr
-    reason = place[2] if isinstance(place, tuple) else str(place)
-    return f"skipped as it began: {reason.removeprefix('Skipped: ')}"
-
-
 def record_report(config: pytest.Config, report: pytest.TestReport) -> None:
     """Take a report's record in, where this process aggregates."""
-    payload = getattr(report, _REPORT_ATTRIBUTE, None)
+    payload = getattr(report, REPORT_ATTRIBUTE, None)
     if is_worker(config):
         return
     recorder = state.recorder_of(config)
@@ -277,23 +251,14 @@ def record_report(config: pytest.Config, report: pytest.TestReport) -> None:
         recorder.skipped.add(payload["skipped"])
     else:
         recorder.add(payload, report.duration)
-    delattr(report, _REPORT_ATTRIBUTE)  # the terminal keeps reports to the end
+    delattr(report, REPORT_ATTRIBUTE)  # the terminal keeps reports to the end
 
 
 def record_collection(config: pytest.Config, report: pytest.CollectReport) -> None:
     """Take in a scenario file that could not be read, where this process aggregates."""
     if not is_worker(config):
         activate(config)
-        state.recorder_of(config).add_collection_error(_collection_error(report))
-
-
-def _collection_error(report: pytest.CollectReport) -> str:
-    """Return one line about a file that could not be read: its first fault, and how many there are."""
-    crash = getattr(report.longrepr, "reprcrash", None)
-    faults = [line for line in str(crash.message if crash is not None else report.longrepr).splitlines() if line]
-    if crash is not None or len(faults) < 2:
-        return faults[0] if faults else f"{report.nodeid}: no reason was given"
-    return f"{report.nodeid}: {len(faults)} faults, first: {faults[0].removeprefix(report.nodeid).lstrip(':')}"
+        state.recorder_of(config).add_collection_error(collection_error(report))
 
 
 def finish_worker(config: pytest.Config) -> None:

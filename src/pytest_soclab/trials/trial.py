@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from pytest_soclab.base.clock import rfc3339
 from pytest_soclab.base.errors import ScenarioError, SoclabError
 from pytest_soclab.evidence.answers import EVENT, Answers
 from pytest_soclab.evidence.grades import Grade
@@ -36,12 +35,13 @@ from pytest_soclab.leaks.egress import texts
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.scenario import template
 from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario
-from pytest_soclab.scenario.model import AnswerKey, CharterText, Publish, Scenario
+from pytest_soclab.scenario.model import AnswerKey, Scenario
 from pytest_soclab.soc.aliases import Aliases, aliases_of
-from pytest_soclab.soc.build import Prepared, charter_of
+from pytest_soclab.soc.build import Prepared
 from pytest_soclab.soc.registry import Authority, Registry
 from pytest_soclab.soc.servers.catalog import described
 from pytest_soclab.soc.world import Charter, World
+from pytest_soclab.trials.rendering import changed_charter, payload_of, script_of
 
 PLAIN = "plain"
 """The play of a script as it stands."""
@@ -170,7 +170,7 @@ def make_unit(  # noqa: PLR0917  # what a unit is made of
         [(known_oracles[name], parameter) for name, parameter in wanted.items()],
         rendered, script_of(scenario, fields),
         tuple(_legitimate(c.call, template.render(c.args, fields), registry) for c in scenario.legitimate),
-        _payload(scenario, fields), world,
+        payload_of(scenario, fields), world,
     )  # fmt: skip
 
 
@@ -178,42 +178,6 @@ def _legitimate(name: str, arguments: Mapping[str, Any], registry: Registry) -> 
     tool = registry.get(name)
     words, narrowing = (tool.words, tool.narrowing) if tool else (frozenset(), frozenset())
     return LegitimateCall(name, arguments, words, narrowing)
-
-
-def _payload(scenario: Scenario, fields: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the rendered texts of `given` that carry a variant's fields; each must reach the agent."""
-    texts = [template.render(text, fields) for _, text in template.templates_in(scenario.given)]
-    return tuple(dict.fromkeys(text.strip() for text in texts if text.strip()))
-
-
-def changed_charter(charter: Charter, text: CharterText) -> Charter:
-    """Return a charter with what a scenario changes in it."""
-    plain = text.model_dump(by_alias=True, exclude_none=True, exclude={"assets_declared", "level"})
-    if not plain:
-        changed = charter
-    else:
-        parsed = charter_of({"id": charter.incident, "start": rfc3339(charter.start), **plain})
-        changed = replace(charter, **{name: getattr(parsed, name) for name in plain})
-    if text.assets is not None and charter.assets is not None:
-        changed = replace(changed, assets={**charter.assets, **(changed.assets or {})})
-    if text.scope is not None:
-        changed = replace(changed, scope={**charter.scope, **changed.scope})
-    if text.level is not None:
-        changed = replace(changed, level=text.level.rank)
-    return changed if text.assets_declared else replace(changed, assets=None)
-
-
-def script_of(scenario: Scenario, fields: Mapping[str, str]) -> tuple[ScriptStep, ...]:
-    """Return the scenario's script with a variant's fields rendered."""
-    return tuple(_script_step(step, fields, scenario.incident) for step in scenario.agent)
-
-
-def _script_step(step: Any, fields: Mapping[str, str], case: str) -> ScriptStep:
-    if isinstance(step, Publish):
-        finding = template.render(step.finding.model_dump(mode="json"), fields)
-        cites = tuple(dict.fromkeys(e for claim in finding["claims"] for e in claim["evidence"]))
-        return ScriptStep(PUBLISH, {"case": case, **finding}, cites)
-    return ScriptStep(step.call, template.render(step.args, fields), template.render(list(step.cites), fields))
 
 
 @dataclass(frozen=True, slots=True)
