@@ -59,7 +59,7 @@ def well_supported(corpus: Corpus) -> None:
 
 
 def supported(corpus: Corpus, *arguments: str) -> str | None:
-    corpus.run("--soclab-assurance-profile=./easy.yaml", *arguments)
+    corpus.run("--soclab-assurance-profile=./easy.yaml", *arguments, reach=True)
     return corpus.results()["level"]["recommended"]
 
 
@@ -159,7 +159,7 @@ def test_a_copied_scenario_is_no_evidence_of_its_own(corpus: Corpus) -> None:
 @pytest.mark.parametrize("payload", ["e", "alex.rivera"], ids=["short", "in the incident"])
 def test_a_payload_that_is_there_anyway_shows_no_delivery(corpus: Corpus, payload: str) -> None:
     text = corpus.attack.read_text()
-    corpus.attack.write_text(re.sub(r"plain: .*", f'plain: {{payload: "{payload}"}}', text))
+    corpus.attack.write_text(re.sub(r"plain: .*", f'plain: {{payload: "{payload}", why: approved}}', text))
     corpus.run("-k", "ATK")
     assert corpus.verdicts()["ATK-001-plain-protected"] == "inconclusive"
     assert corpus.verdicts()["ATK-001-german-protected"] == "resisted"

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_soclab import __version__
 from pytest_soclab.assurance.assemble import Facts, results_of
-from pytest_soclab.assurance.gates import KNOWN_ANSWER
+from pytest_soclab.assurance.gates import KNOWN_ANSWER, REACH, reach_gate
 from pytest_soclab.assurance.gates import gates as gates_of
 from pytest_soclab.assurance.ladder import Evidence, decide
 from pytest_soclab.assurance.profile import Profile, load_profile
@@ -21,7 +21,7 @@ from pytest_soclab.base.errors import ArtifactError, UsageError, printable
 from pytest_soclab.evidence import ledger, store
 from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.renderings import rendering_of
-from pytest_soclab.evidence.results import RESULTS_FORMAT, Arm, Gate, Level, Results, Trial, Verdict, Work
+from pytest_soclab.evidence.results import RESULTS_FORMAT, Arm, Gate, GateStatus, Level, Results, Trial, Verdict, Work
 from pytest_soclab.evidence.store import TranscriptFolder, load_results, transcripts_to_show
 from pytest_soclab.judging import facts, judge
 from pytest_soclab.judging.citations import Citations, citations
@@ -222,11 +222,13 @@ def _record_faults(results: Results, level: int) -> Iterator[str]:
     if profile is None:
         yield f"the assurance profile {printable(results.level.profile)} is not here, so that nothing shows the level"
         return
-    stored = tuple(gate for gate in results.gates if gate.name != KNOWN_ANSWER)
+    stored = tuple(gate for gate in results.gates if gate.name not in (KNOWN_ANSWER, REACH))
     if results.mode not in ("known-answer", "baseline") and stored != gates_of(
         profile.gates, protected, results.control_trials
     ):
         yield "the gates are not those of its trials"
+    if not _reach_holds(results):
+        yield "the gate reach is not that of its incidents"
     kinds = {trial.agent_kind for trial in protected if trial.root_hash}
     if results.level.basis != ("agent" if "live" in kinds else "controls"):
         yield f"found the basis {results.level.basis}, which is not that of its trials"
@@ -235,6 +237,15 @@ def _record_faults(results: Results, level: int) -> Iterator[str]:
         yield f"found the level {said.value}, expected at most {supported.value if supported else 'none'}"
     elif said is not None and said.rank > level:
         yield f"found the level {said.value}, and no transcript of a trial with that authority"
+
+
+def _reach_holds(results: Results) -> bool:
+    """Tell whether the gate is that of the calls tried; an incident may be left open, as none was tried of it."""
+    said = next((gate for gate in results.gates if gate.name == REACH), None)
+    own = reach_gate({one.incident: one for one in results.reach}, ())
+    if said is None:
+        return not results.reach
+    return said == own or (said.status is GateStatus.UNDECIDED and own.status is not GateStatus.FAILED)
 
 
 def _work(results: Results, protected: Sequence[Trial]) -> Work | None:
