@@ -35,6 +35,7 @@ def folder(bench, tmp_path):
         own = {"scenario": unit.scenario.id, "variant": unit.variant, "payload": unit.payload}
         own |= {"verdict": judged.verdict, "delivered": judged.delivered, "breaches": outcome.breaches}
         own |= {"stopped_by": judged.stop.reason, "stopped_layer": judged.stop.layer}
+        own |= {"granted_changes": outcome.citations.changes, "uncited": outcome.citations.uncited}
         trial = make_trial(number, kind, root_hash=outcome.root_hash, id=f"trial-{number + 1}", **own)
         events = rechain(outcome.events, trial.id)
         look = rendering_of(events)
