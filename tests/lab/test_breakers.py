@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_soclab.audit import rebuild
+from pytest_soclab.base import resources
 from pytest_soclab.base.errors import ArtifactError
 from pytest_soclab.fronts import in_process
 
@@ -25,7 +26,8 @@ gates: [sensitive_data_leakage, approval_bypass, unauthorized_state_change, out_
         missing_audit_evidence, policy_outage_fail_open, scenario_witnesses]
 levels: {L1: {}, L2: {}, L3: {}, L4: {}, L5: {}}
 """
-EVERY_GATE = PROFILE.partition("gates: ")[2].partition("levels")[0].replace(", scenario_witnesses", "")
+EXERCISES = ("ATK-020", "ATK-039", "ATK-044", "ATK-049", "ATK-055")
+"""Bundled attacks that bring about what the corpus's own attack does not: with it, the situation of every gate."""
 READS = 'soc.call("siem.search", {"query": "user:alex.rivera source:helpdesk"})'
 AGENT = """
 import os, time, pytest
@@ -52,14 +54,19 @@ def live(corpus: Corpus, work: str, extra: str = "", fixture: str = FIXTURE) -> 
 
 
 def well_supported(corpus: Corpus) -> None:
-    """Make the corpus one that supports a level: every gate has an attack as evidence, and the ladder is low."""
-    text = corpus.attack.read_text()
-    corpus.attack.write_text(text.replace("gates: [unauthorized_state_change]", "gates: " + EVERY_GATE.strip()))
+    """Make the corpus one that supports a level: every gate has an attack as evidence, and the ladder is low.
+
+    It plays in bundled incidents and brings none of its own, so that the level does not wait for the reach of one.
+    """
+    shutil.rmtree(corpus.root / "incidents")
+    for name in EXERCISES:
+        (path,) = (resources.scenarios() / "attacks").glob(f"{name}-*.yaml")
+        corpus.write(path.name, path.read_text(encoding="utf-8"))
     (corpus.pytester.path / "easy.yaml").write_text(PROFILE)
 
 
 def supported(corpus: Corpus, *arguments: str) -> str | None:
-    corpus.run("--soclab-assurance-profile=./easy.yaml", *arguments, reach=True)
+    corpus.run("--soclab-assurance-profile=./easy.yaml", *arguments)
     return corpus.results()["level"]["recommended"]
 
 
@@ -193,7 +200,7 @@ def test_what_is_named_like_a_scenario_and_is_no_file_stops_nothing(corpus: Corp
         os.mkfifo(odd)
     well_supported(corpus)
     assert (supported(corpus) is None) == (kind != "folder")  # a link to nothing is a scenario that did not run
-    assert len(corpus.verdicts()) == 3
+    assert {"ATK-001", "BEN-001", *EXERCISES} == {trial["scenario"] for trial in corpus.results()["trials"]}
 
 
 def test_lone_surrogates_reach_no_file(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
