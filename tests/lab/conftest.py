@@ -7,6 +7,7 @@ import json
 import os
 import pkgutil
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,8 @@ def lean(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
         monkeypatch.setenv("SOCLAB_TEST_PROCESS", str(os.getpid()))
         monkeypatch.setenv("PYTHONPATH", str(Path(__file__).with_name("plugins")))
         monkeypatch.syspath_prepend(str(Path(__file__).with_name("plugins")))
+        monkeypatch.setattr("xdist.plugin._sys_path", list(sys.path))  # what workers import from
+        monkeypatch.setattr("xdist.workermanage._sys_path", list(sys.path))
         plugins += ",only_plain"
     monkeypatch.setenv("PYTEST_PLUGINS", plugins)
 
