@@ -362,7 +362,15 @@ def _decide(joined: Joined, shards: Sequence[Results]) -> Results:
         above={one.scenario: one for shard in shards for one in shard.counts.above_level},
         above_tried=frozenset(one.scenario for shard in shards for one in shard.counts.above_level),
         reach={one.incident: one for shard in shards for one in shard.reach},
-        incidents=frozenset(one.incident for shard in shards for one in shard.reach),
+        incidents=frozenset(one.incident for shard in shards for one in shard.reach) | _open(shards),
         partial=frozenset(name for shard in shards for name in shard.counts.partial),
     )  # fmt: skip
     return results_of(facts, profile, joined.digests.profile, joined.timing)
+
+
+def _open(shards: Sequence[Results]) -> frozenset[str]:
+    """Return the incidents that the gate `reach` of a shard names as not tried; others may have tried them."""
+    gates = (gate for shard in shards for gate in shard.gates if gate.name == REACH)
+    whys = [gate.why for gate in gates if gate.status is GateStatus.UNDECIDED]
+    names = {trial.incident for shard in shards for trial in shard.trials}
+    return frozenset(name for name in names if any(name in why or why.endswith(" more") for why in whys))
