@@ -269,6 +269,7 @@ def _raised(document: dict[str, Any], **digests: str) -> None:
     document["digests"].update(digests)
 
 
+REACHED = {"name": "reach", "status": "passed", "why": "9 of 9 calls of 1 incidents have an outcome that they may have"}
 TAMPERED = {
     "an unknown profile": (_results(lambda d: _raised(d, profile="0" * 64)), "nothing shows the level"),
     "a higher level under test": (_results(_raised), "no transcript of a trial with that authority"),
@@ -277,6 +278,7 @@ TAMPERED = {
     "the coverage": (_results(lambda d: d["counts"].update(corpus=9)), "expected at most none"),
     "a scenario left out": (_results(lambda d: d["trials"].pop()), "the results do not name"),
     "breaches": (_results(lambda d: d["trials"][0].update(breaches=["approval_bypass"])), "breaks no gate, expected"),
+    "an invented gate": (_results(lambda d: d["gates"].append(REACHED)), "the gate reach is not that of its incidents"),
     "the reasons": (_results(lambda d: d["level"].update(why=["all is well"])), "not what results.json says"),
     "the page": (lambda f: (f / "report.html").write_text("<h1>L5</h1>"), "not what results.json says"),
     "the summary": (lambda f: (f / "summary.md").write_text("## L5\n"), "not what results.json says"),
