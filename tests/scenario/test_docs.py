@@ -8,7 +8,7 @@ import subprocess
 import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -74,6 +74,10 @@ def test_every_block_works_in_the_order_of_the_page(folder: Path) -> None:
                 for line in block.text.splitlines():
                     pattern = f"*{line.replace('[', '[[]').replace('…', '*')}*"
                     assert any(fnmatchcase(own, pattern) for own in said.splitlines()), f"{line}\n{said}"
+            case "python":
+                names: dict[str, Any] = {}
+                exec(compile(block.text, str(PAGE), "exec"), names)
+                assert [play.name for play in names["pytest_soclab_plays"]()] == ["twice"]
             case other:
                 pytest.fail(f"nothing runs a block in {other}")
 
