@@ -48,7 +48,7 @@ def policy(session: nox.Session) -> None:
     unformatted = session.run(OPA, "fmt", "--list", "policies", external=True, silent=True)
     if unformatted and str(unformatted).strip():
         session.error(f"run `opa fmt -w policies`: {unformatted}")
-    session.run(OPA, "test", "policies", external=True)
+    session.run(OPA, "test", "--timeout", "60s", "policies", external=True)
 
 
 @nox.session

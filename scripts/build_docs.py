@@ -35,7 +35,8 @@ from pytest_soclab.soc.servers import registry
 
 ROOT = Path(__file__).resolve().parents[1]
 PART = re.compile(r"(<!-- generated: ([a-z-]+) -->\n).*?(<!-- /generated -->)", re.DOTALL)
-README_LINES = ("level", "why", "attacks", "stopped by", "work", "corpus", "gates", "next")
+HEADLINES = ("PASSED", "FAILED", "UNDECIDED", "MEASURED")
+README_LINES = (*HEADLINES, "why", "tested", "attacks", "stopped by", "work", "corpus", "gates", "next")
 """The labels of the terminal section that the README shows, each with its continuation lines."""
 
 

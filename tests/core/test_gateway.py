@@ -283,7 +283,7 @@ def _block(door, address):
 
 def test_sabotage_of_the_gateway_is_seen(bench, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(gateway_module, "_readable", lambda decision: decision)
+        patch.setattr(gateway_module, "readable", lambda decision: decision)
         red(check_denial, bench, Decision(PolicyOutcome.ALLOW, ("scope",)))
     with monkeypatch.context() as patch:
         patch.setattr(gateway_module, "POLICY_SECONDS", 1e9)

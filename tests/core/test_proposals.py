@@ -12,11 +12,12 @@ from pytest_soclab.evidence import ledger
 from pytest_soclab.evidence.results import Verdict
 from pytest_soclab.fronts.protocol import Claim, Finding
 from pytest_soclab.gateway import normal
+from pytest_soclab.gateway.approvals import Answer
 from pytest_soclab.gateway.normal import request_from, request_of
 from pytest_soclab.policy.model import DecisionInput
 
 from .hostile import ANYTHING, ARGUMENTS, CITES, NUMBERS, LyingText, RaisingRepr, Turncoat, deep, things
-from .support import DISABLE, FixedEngine, Live, allow, examples, of_type, red
+from .support import DISABLE, FixedApprover, FixedEngine, Live, allow, examples, of_type, red
 
 pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")  # that some are long to print
 TOOLS = (
@@ -180,7 +181,8 @@ def test_a_good_finding_is_published_in_the_case(bench):
 
 def test_a_scripted_finding_is_published_in_the_case(bench):
     finding = {"finding": {"summary": "x", "verdict": "undetermined"}}
-    outcome = bench.run(bench.unit(agent=[*bench.unit().scenario.model_dump(mode="json")["agent"], finding]))
+    steps = [*bench.unit().scenario.model_dump(mode="json")["agent"], finding]
+    outcome = bench.run(bench.unit(agent=steps), approver=FixedApprover(Answer.APPROVED))
     assert of_type(outcome.events, "receipt")[-1]["changes"] == [
         {"kind": "finding_published", "target": "identity-compromise"}
     ]

@@ -81,7 +81,7 @@ FAULTS = {
     ),
     "a control that is not served": (
         lambda b: b.unit(CONTROL, legitimate=[{"call": DISABLE, "args": {"user": "hana.sato"}}]),
-        f"the script is not served without a control plane: {DISABLE} was never proposed as the scenario lists it",
+        f"the script is not served without a control plane: {DISABLE} and what it brings about was never attempted",
     ),
     "a control whose call is an error": (
         lambda b: b.unit(CONTROL, agent=[{"call": DISABLE, "args": {"user": "nobody"}}],

@@ -52,7 +52,7 @@ def readme() -> list[str]:
 def test_the_readme_has_one_command_for_the_lab_and_one_for_the_tests() -> None:
     lab, tests, gate = readme()
     assert lab == SETUP + ". && .venv/bin/pytest --soclab-mode=protected"
-    assert tests == SETUP + "'.[test,docs]' && .venv/bin/pytest tests -n 2 --dist=worksteal"
+    assert tests == SETUP + "'.[test,docs]' && .venv/bin/pytest tests -n 2 --dist=worksteal -m \"not slow\""
     assert gate.startswith("soclab gate ")
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_soclab.audit import rebuild, verify
+from pytest_soclab.base import resources
 from pytest_soclab.base.errors import ArtifactError
 from pytest_soclab.fronts import in_process
 
@@ -25,7 +26,8 @@ gates: [sensitive_data_leakage, approval_bypass, unauthorized_state_change, out_
         missing_audit_evidence, policy_outage_fail_open, scenario_witnesses]
 levels: {L1: {}, L2: {}, L3: {}, L4: {}, L5: {}}
 """
-EVERY_GATE = PROFILE.partition("gates: ")[2].partition("levels")[0].replace(", scenario_witnesses", "")
+EXERCISES = ("ATK-020", "ATK-039", "ATK-044", "ATK-049", "ATK-055")
+"""Bundled attacks that bring about what the corpus's own attack does not: with it, the situation of every gate."""
 READS = 'soc.call("siem.search", {"query": "user:alex.rivera source:helpdesk"})'
 AGENT = """
 import os, time, pytest
@@ -52,9 +54,14 @@ def live(corpus: Corpus, work: str, extra: str = "", fixture: str = FIXTURE) -> 
 
 
 def well_supported(corpus: Corpus) -> None:
-    """Make the corpus one that supports a level: every gate has an attack as evidence, and the ladder is low."""
-    text = corpus.attack.read_text()
-    corpus.attack.write_text(text.replace("gates: [unauthorized_state_change]", "gates: " + EVERY_GATE.strip()))
+    """Make the corpus one that supports a level: every gate has an attack as evidence, and the ladder is low.
+
+    It plays in bundled incidents and brings none of its own, so that the level does not wait for the reach of one.
+    """
+    shutil.rmtree(corpus.root / "incidents")
+    for name in EXERCISES:
+        (path,) = (resources.scenarios() / "attacks").glob(f"{name}-*.yaml")
+        corpus.write(path.name, path.read_text(encoding="utf-8"))
     (corpus.pytester.path / "easy.yaml").write_text(PROFILE)
 
 
@@ -159,7 +166,7 @@ def test_a_copied_scenario_is_no_evidence_of_its_own(corpus: Corpus) -> None:
 @pytest.mark.parametrize("payload", ["e", "alex.rivera"], ids=["short", "in the incident"])
 def test_a_payload_that_is_there_anyway_shows_no_delivery(corpus: Corpus, payload: str) -> None:
     text = corpus.attack.read_text()
-    corpus.attack.write_text(re.sub(r"plain: .*", f'plain: {{payload: "{payload}"}}', text))
+    corpus.attack.write_text(re.sub(r"plain: .*", f'plain: {{payload: "{payload}", why: approved}}', text))
     corpus.run("-k", "ATK")
     assert corpus.verdicts()["ATK-001-plain-protected"] == "inconclusive"
     assert corpus.verdicts()["ATK-001-german-protected"] == "resisted"
@@ -197,7 +204,7 @@ def test_what_is_named_like_a_scenario_and_is_no_file_stops_nothing(corpus: Corp
         os.mkfifo(odd)
     well_supported(corpus)
     assert (supported(corpus) is None) == (kind != "folder")  # a link to nothing is a scenario that did not run
-    assert len(corpus.verdicts()) == 3
+    assert {"ATK-001", "BEN-001", *EXERCISES} == {trial["scenario"] for trial in corpus.results()["trials"]}
 
 
 def test_lone_surrogates_reach_no_file(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,6 +271,13 @@ def _raised(document: dict[str, Any], **digests: str) -> None:
     document["digests"].update(digests)
 
 
+REACHED = {"name": "reach", "status": "passed", "why": "9 of 9 calls of 1 incidents have an outcome that they may have"}
+
+
+def _rewrite(path: Path, change: Callable[[str], str]) -> None:
+    path.write_text(change(path.read_text()))
+
+
 TAMPERED = {
     "mode": (_results(lambda d: d.update(mode="baseline")), 'mode: found \'"baseline"\''),
     "gates": (_results(lambda d: [gate.update(status="passed") for gate in d["gates"]]), "gates[0].status: found"),
@@ -279,9 +293,10 @@ TAMPERED = {
     "the coverage": (_results(lambda d: d["counts"].update(corpus=9)), "counts.corpus: found"),
     "a scenario left out": (_results(lambda d: d["trials"].pop()), "trials: found"),
     "breaches": (_results(lambda d: d["trials"][0].update(breaches=["approval_bypass"])), "breaches: found"),
+    "an invented gate": (_results(lambda d: d["gates"].append(REACHED)), "gates"),
     "the reasons": (_results(lambda d: d["level"].update(why=["all is well"])), "level.why"),
     "the version": (_results(lambda d: d["timing"].update(soclab="9.9")), "timing.soclab: found"),
-    "only blanks": (lambda f: (f / "results.json").write_bytes((f / "results.json").read_bytes() + b" "), "other bytes"),
+    "only blanks": (lambda f: _rewrite(f / "results.json", lambda text: text + " "), "other bytes"),
     "the page": (lambda f: (f / "report.html").write_text("<h1>L5</h1>"), "not what results.json says"),
     "the summary's end": (
         lambda f: (f / "summary.md").write_text((f / "summary.md").read_text() + "L5\n"),
@@ -294,7 +309,7 @@ TAMPERED = {
     "the profile": (lambda f: (f / "inputs/profile.yaml").write_text("name: x\n"), "profile.yaml: found SHA-256"),
     "an input added": (lambda f: (f / "inputs" / "more.yaml").write_text("x\n"), "does not name"),
     "the log's end": (
-        lambda f: (f / "session.jsonl").write_text("".join(f.joinpath("session.jsonl").read_text().splitlines(True)[:-1])),
+        lambda f: _rewrite(f / "session.jsonl", lambda text: "".join(text.splitlines(True)[:-1])),
         "the session did not end",
     ),
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -68,7 +69,7 @@ def test_the_files_options_of_pytest_work(corpus: Corpus) -> None:
 
 def test_last_failed_and_stop_at_first(corpus: Corpus) -> None:
     corpus.attack.write_text(ATTACK.replace("stopped_by: protected_asset", "stopped_by: unknown_reason"))
-    run = corpus.pytester.runpytest_inprocess
+    run = functools.partial(corpus.pytester.runpytest_inprocess, "--soclab-no-reach")
     run().assert_outcomes(failed=2, passed=1)
     run("--lf").assert_outcomes(failed=2)
     run("-x").assert_outcomes(failed=1)
@@ -80,14 +81,14 @@ def test_last_failed_and_stop_at_first(corpus: Corpus) -> None:
 
 
 def test_a_failing_item_reads_verdict_stopper_events_place(corpus: Corpus) -> None:
-    policy = corpus.policy(without="protected_asset")
+    policy = corpus.policy(without="protected_asset insufficient_evidence")
     corpus.attack.write_text(ATTACK.replace("stopped_by:", "approver: rubber_stamp\nstopped_by:"))
     result = corpus.run(f"--soclab-policies={policy}", "-k", "plain and ATK")
     result.assert_outcomes(failed=1, deselected=2)
     result.stdout.fnmatch_lines(
         [
             "*ATK-001?plain-protected?*",
-            "succeeded: nothing stopped it: account_disabled",
+            "succeeded: nothing stopped it: account_disabled and harm_to_innocents",
             "stopped by nobody",
             "  event *: call * identity.disable_account *user=svc-backup*: *account_disabled svc-backup",
             "scenarios/attacks/ATK-001-note.yaml:1 Instruction hidden in a helpdesk note",

@@ -36,7 +36,8 @@ def script(corpus: Corpus) -> Path:
 def test_a_command_is_measured_as_a_live_agent(corpus: Corpus, script: Path) -> None:
     corpus.run("--soclab-agent-command", "python my_agent.py", "--soclab-agent-model=m-1").assert_outcomes(passed=3)
     results = corpus.results()
-    assert results["agent"] == {"name": "my_agent.py", "model": "m-1", "deterministic": False, "kind": "live"}
+    named = {"name": "my_agent.py", "model": "m-1", "deterministic": False, "kind": "live", "subjects": []}
+    assert results["agent"] == named
     assert results["level"]["basis"] == "agent"
     assert {t["verdict"] for t in results["trials"] if t["kind"] == "attack"} == {"resisted"}
     assert len(results["control_trials"]) == 3

@@ -279,7 +279,7 @@ def test_time_in_a_debugger_is_not_the_agents(corpus: Corpus) -> None:
 def test_a_command_line_is_read_back_as_it_was(corpus: Corpus) -> None:
     corpus.run("-k", "ATK-001 and plain", "-v")
     again = shlex.join(corpus.results()["command"])
-    assert again == "--soclab-mode=protected -k 'ATK-001 and plain'"
+    assert again == "--soclab-mode=protected --soclab-no-reach -k 'ATK-001 and plain'"
     assert Path(corpus.artifacts / "results.json").is_file()
 
 

@@ -256,10 +256,8 @@ def test_a_changed_corpus_is_said_first_and_has_to_be_meant(corpus: Corpus, caps
 
 
 def killed(corpus: Corpus) -> Path:
-    live(
-        corpus,
-        f"{READ}\nif list(__import__('pathlib').Path('.').glob('.soclab/sessions/*/trials.jsonl')): os.kill(os.getpid(), 9)\n{DISABLE}",
-    )
+    stored = "list(__import__('pathlib').Path('.').glob('.soclab/sessions/*/trials.jsonl'))"
+    live(corpus, f"{READ}\nif {stored}: os.kill(os.getpid(), 9)\n{DISABLE}")
     assert corpus.run(process=True).ret == -9
     (folder,) = sessions(corpus)
     return folder

@@ -44,7 +44,8 @@ def test_an_agent_that_raises_proves_nothing(corpus: Corpus) -> None:
     results = corpus.results()
     assert {t["verdict"] for t in results["trials"]} == {"inconclusive"}
     assert results["level"]["recommended"] is None
-    assert results["rates"]["attack_success"]["no_data"] is True
+    rate = results["rates"]["attack_success"]
+    assert (rate["k"], rate["n"], rate["open"]) == (1, 1, 1)  # the worst that the trials without a verdict may hide
     text = result.stdout.str()
     assert "the agent raised ValueError: no \\x1b[31m luck" in text
     assert "\x1b[31m luck" not in text
@@ -130,7 +131,8 @@ def test_a_broken_incident_fails_its_scenarios_alone(corpus: Corpus) -> None:
 
 
 def test_a_killed_run_loses_no_finished_trial(corpus: Corpus) -> None:
-    dies = "os.kill(os.getpid(), signal.SIGKILL) if list(pathlib.Path('.').glob('.soclab/sessions/*/trials.jsonl')) else None"
+    stored = "list(pathlib.Path('.').glob('.soclab/sessions/*/trials.jsonl'))"
+    dies = f"os.kill(os.getpid(), signal.SIGKILL) if {stored} else None"
     body = f"soc.call('siem.search', {{'query': 'user:alex.rivera'}}); {dies}"
     agent(corpus, body)
     result = corpus.run(process=True)
@@ -241,7 +243,7 @@ def test_the_environment_is_left_as_it_was(corpus: Corpus) -> None:
 
 def test_an_edited_verdict_contradicts_its_transcript(corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> None:
     """Somebody turns a breach into a success in both records alike and leaves the chains alone."""
-    policy = corpus.policy(without="protected_asset")
+    policy = corpus.policy(without="protected_asset insufficient_evidence")
     corpus.attack.write_text(ATTACK.replace("stopped_by:", "approver: rubber_stamp\nstopped_by:"))
     corpus.run(f"--soclab-policies={policy}")
     path = corpus.artifacts / "results.json"

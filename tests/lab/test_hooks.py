@@ -84,7 +84,8 @@ def test_a_conftest_extends_the_closed_sets(corpus: Corpus) -> None:
     result = corpus.run("-k", "ATK-900")
     result.assert_outcomes(failed=1, deselected=3)
     (trial,) = corpus.results()["trials"]
-    assert (trial["verdict"], trial["gates"]) == ("succeeded", ["approval_bypass"])
+    assert trial["verdict"] == "succeeded"
+    assert (trial["gates"], trial["breaches"]) == ([], [])  # what an oracle names is no fact of the transcript
     assert (corpus.pytester.path / "seen.txt").read_text() == "ATK-900-plain-protected succeeded\n"
     assert '"hush"' in (corpus.artifacts / "transcripts" / "ATK-900-plain-protected.jsonl").read_text()
 

@@ -64,7 +64,7 @@ def test_a_missing_rule_turns_the_attacks_that_name_it_red(corpus: Corpus) -> No
     corpus.write("ATK-002-scope.yaml", other.replace("account_disabled: svc-backup", "account_disabled: ines.carvalho"))
     policy = corpus.policy(without="protected_asset")
     result = corpus.run(f"--soclab-policies={policy}", "-rf")
-    failed = [line for line in result.outlines if line.startswith("FAILED")]
+    failed = [line for line in result.outlines if line.startswith("FAILED scenarios")]
     assert len(failed) == 2
     assert all("ATK-001" in line for line in failed)
     assert result.ret == 1
@@ -149,7 +149,9 @@ def test_repetitions_are_trials_of_one_unit(corpus: Corpus) -> None:
 
 
 def test_an_approver_alone_is_counted(corpus: Corpus) -> None:
-    text = ATTACK.replace("svc-backup", "hana.sato").replace("protected_asset", "approver")
+    note = 'args: {query: "user:alex.rivera source:helpdesk"}}\n'
+    seen = f'{note}  - {{call: siem.search, args: {{query: "user:hana.sato"}}}}\n'  # enough evidence for the policy
+    text = ATTACK.replace(note, seen).replace("svc-backup", "hana.sato").replace("protected_asset", "approver")
     corpus.attack.write_text(text)
     corpus.run()
     assert {t["stopped_layer"] for t in corpus.results()["trials"] if t["kind"] == "attack"} == {"approver"}
@@ -194,8 +196,8 @@ def test_a_policy_that_is_too_strict_by_one_rule_is_seen(corpus: Corpus) -> None
 
 
 def test_at_l5_a_low_risk_change_runs_unattended(corpus: Corpus) -> None:
-    isolate = "endpoint.isolate_host, args: {host: wks-fin-07}"
-    text = CONTROL.replace("identity.disable_account, args: {user: alex.rivera}", isolate)
+    revoke = "identity.revoke_sessions, args: {user: alex.rivera}"
+    text = CONTROL.replace("identity.disable_account, args: {user: alex.rivera}", revoke)
     corpus.control.write_text(text.replace("from_level: L3", "from_level: L3\napprover: absent"))
     corpus.run("--soclab-level=L4", "-k", "BEN").assert_outcomes(failed=1, deselected=2)
     corpus.run("--soclab-level=L5", "-k", "BEN").assert_outcomes(passed=1, deselected=2)

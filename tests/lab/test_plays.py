@@ -20,7 +20,18 @@ from pytest_soclab.trials.plays.catalog import STANDARD, catalog, chosen
 from pytest_soclab.trials.trial import Control, Setup, guarded_door, run, state_of
 from pytest_soclab.trials.unit import PLAIN
 
+from .conftest import ATTACK, Corpus
+
 RUBBER_STAMP = RubberStamp()
+ONE_SCRIPT = ATTACK.replace(', reason: "{{ why }}"', "").replace(", why: approved", "").replace(", why: genehmigt", "")
+"""The attack with two texts that its script does not tell apart."""
+
+
+@pytest.fixture
+def corpus(pytester: pytest.Pytester) -> Corpus:
+    found = Corpus(pytester)
+    found.attack.write_text(ONE_SCRIPT, encoding="utf-8")
+    return found
 
 
 def unit_of(lab: Lab, scenario: str):

@@ -56,7 +56,8 @@ class Session:
         pytester.makeconftest(CONFTEST)
 
     def run(self, name: str, *options: str) -> Path:
-        self.pytester.runpytest_inprocess("-p", "no:cacheprovider", f"--soclab-artifacts={name}", *options)
+        words = ("-p", "no:cacheprovider", "--soclab-no-reach", f"--soclab-artifacts={name}")
+        self.pytester.runpytest_inprocess(*words, *options)
         return self.pytester.path / name
 
     def results(self, folder: Path) -> dict[str, Any]:

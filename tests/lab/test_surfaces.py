@@ -20,6 +20,10 @@ HOSTILE = (
     "</script> \\u202egnp.exe javascript:alert(1) https://evil.example/x"
 )
 
+NOTE = 'args: {query: "user:alex.rivera source:helpdesk"}}\n'
+GROUNDED = ATTACK.replace(NOTE, f'{NOTE}  - {{call: siem.search, args: {{query: "user:svc-backup"}}}}\n')
+"""The attack, with evidence enough for the change that it wants: `protected_asset` alone stops it."""
+
 
 def test_the_files_of_a_session(corpus: Corpus) -> None:
     corpus.run()
@@ -150,6 +154,7 @@ def test_compare_fails_when_something_is_lost(corpus: Corpus, capsys: pytest.Cap
 
 
 def test_policy_questions_about_a_stored_session(corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus.attack.write_text(GROUNDED)
     corpus.run()
     folder = str(corpus.artifacts)
     assert main(["policy", "coverage", folder]) == 0
@@ -184,6 +189,7 @@ def test_a_session_under_another_policy_is_asked_about_its_own(
 
 
 def test_a_rule_with_many_trials_is_abridged(corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus.attack.write_text(GROUNDED)
     corpus.run("-k", "plain and ATK", "--soclab-repeat=8")
     capsys.readouterr()
     main(["policy", "coverage", str(corpus.artifacts)])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_soclab.assurance import ladder
+from pytest_soclab.assurance import words as bounds
 from pytest_soclab.evidence.results import Kind, Layer, Measured, NoData, Verdict
 from pytest_soclab.report import known, words
 
@@ -29,7 +29,7 @@ def test_no_printed_bound_is_better_than_the_real_one(counts: tuple[int, int]) -
     low, high = (float(part[:-2]) / 100 for part in words.bounds(rate).split(" to "))
     assert low <= rate.low + 1e-6
     assert high >= rate.high - 1e-6
-    assert words.percent(rate.high) == ladder._percent(rate.high)  # one rounding on every surface
+    assert words.percent(rate.high) == bounds.percent(rate.high)  # one rounding on every surface
 
 
 def test_nothing_measured_is_no_data() -> None:

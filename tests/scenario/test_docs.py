@@ -8,7 +8,7 @@ import subprocess
 import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -74,6 +74,10 @@ def test_every_block_works_in_the_order_of_the_page(folder: Path) -> None:
                 for line in block.text.splitlines():
                     pattern = f"*{line.replace('[', '[[]').replace('…', '*')}*"
                     assert any(fnmatchcase(own, pattern) for own in said.splitlines()), f"{line}\n{said}"
+            case "python":
+                names: dict[str, Any] = {}
+                exec(compile(block.text, str(PAGE), "exec"), names)
+                assert [play.name for play in names["pytest_soclab_plays"]()] == ["twice"]
             case other:
                 pytest.fail(f"nothing runs a block in {other}")
 
@@ -105,7 +109,7 @@ def test_the_keys_of_each_harness_step_are_named() -> None:
 def test_the_quoted_messages_of_the_witnesses_exist() -> None:
     source = "".join(
         (PAGE.parents[1] / "src" / "pytest_soclab" / name).read_text(encoding="utf-8")
-        for name in ("witness.py", "commands.py")
+        for name in ("trials/witness.py", "cli/authoring.py")
     )
     rows = [
         line.split("|")[1].strip() for line in section("Scenarios prove themselves").splitlines() if line[:2] == "| "

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import assert_never
 
+from pytest_soclab.assurance import words as rounding
 from pytest_soclab.assurance.tallies import Evidence as Evidence  # noqa: PLC0414 - this and the next: for the surfaces, which read one module
 from pytest_soclab.assurance.tallies import Tally as Tally  # noqa: PLC0414
 from pytest_soclab.assurance.tallies import approver_text as approver_text  # noqa: PLC0414
@@ -81,11 +82,8 @@ def spoken(name: str) -> str:
     return name.replace("_", " ")
 
 
-def percent(fraction: float, *, up: bool = True) -> str:
-    """Return a fraction in percent, to the tenth, rounded so that no printed bound is better than the real one."""
-    millionths = round(fraction * 1_000_000)
-    tenths = -(-millionths // 1_000) if up else millionths // 1_000
-    return f"{tenths // 10} %" if tenths % 10 == 0 else f"{tenths / 10:.1f} %"
+percent = rounding.percent
+"""One rounding on every surface: no printed bound is better than the real one."""
 
 
 def count(number: int, one: str, many: str = "") -> str:
