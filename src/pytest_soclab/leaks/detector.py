@@ -73,16 +73,19 @@ def _weight(word: str) -> int:
 
 
 def _parts(words: Sequence[str]) -> Iterator[str]:
-    """Yield every stretch with half the telling characters and a digit, and runs of two words that hold as many.
+    """Yield every stretch with half the telling characters and a digit, and every run of two words that is half.
 
-    A stretch of letters alone may be a word of any text, and so may one word.
+    A stretch of letters alone may be a word of any text, and so may one word. A stretch may cut a word, a run does not,
+    so a placeholder counts in a run.
     """
     half = max(math.ceil(sum(map(_weight, words)) / 2), _SHORTEST_PART)
     yield from (stretch for stretch in _stretches(words, half) if any(c.isdigit() for c in stretch))
+    half = max(math.ceil(len(strict("".join(words))) / 2), _SHORTEST_PART)
     for first in range(len(words)):
         for last in range(first + 2, len(words) + 1):
-            if sum(map(_weight, words[first:last])) >= half:
-                yield strict("".join(words[first:last]))
+            run = strict("".join(words[first:last]))
+            if len(run) >= half:
+                yield run
 
 
 def _stretches(words: Sequence[str], count: int) -> Iterator[str]:
