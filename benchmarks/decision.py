@@ -29,7 +29,7 @@ from pytest_soclab.base.settings import Settings
 from pytest_soclab.evidence.results import Arm
 from pytest_soclab.evidence.store import Artifacts
 from pytest_soclab.gateway.executor import Executor
-from pytest_soclab.gateway.gateway import Door
+from pytest_soclab.gateway.gateway import EnforcementPoint
 from pytest_soclab.gateway.normal import Request
 from pytest_soclab.gateway.state import ToolResult
 from pytest_soclab.policy.model import ENTRYPOINT, Decision, Engine, PolicySource
@@ -94,19 +94,19 @@ class BareEngine(TimedEngine):
 
 
 @dataclass
-class TimedDoor:
+class TimedPoint:
     """The gateway, with a watch."""
 
-    door: Door
+    point: EnforcementPoint
     watch: Watch
 
     def serve(self, request: Request) -> ToolResult:
         """Serve a request."""
-        result: ToolResult = self.watch.over("gateway", self.door.serve, request)
+        result: ToolResult = self.watch.over("gateway", self.point.serve, request)
         return result
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.door, name)
+        return getattr(self.point, name)
 
 
 Work = Sequence[tuple[LoadedScenario, Unit]]
@@ -145,8 +145,8 @@ def one(  # noqa: PLR0917  # what a trial needs
     agent = unit.obey()
     state = trial.state_of(unit, spec.trial, agent, unit.world(), lab.level)
     control = trial.Control(engine, unit.approver())  # type: ignore[arg-type]
-    door: Any = TimedDoor(trial.guarded_door(state, lab.key, control), watch)
-    outcome = trial.run(trial.Setup(unit, Arm.PROTECTED, agent, door, lab.key))
+    point: Any = TimedPoint(trial.guarded_point(state, lab.key, control), watch)
+    outcome = trial.run(trial.Setup(unit, Arm.PROTECTED, agent, point, lab.key))
     record = skeleton(lab, spec, "x").model_copy(update={"root_hash": outcome.root_hash})
     watch.over("files", artifacts.append, record.model_dump(mode="json"), outcome.transcript)
 

@@ -24,19 +24,19 @@ from pytest_soclab.base.settings import Settings
 from pytest_soclab.fronts import scratch
 from pytest_soclab.fronts.in_process import ChannelSoc, attend
 from pytest_soclab.fronts.line import Line
-from pytest_soclab.gateway.gateway import Door
+from pytest_soclab.gateway.gateway import EnforcementPoint
 from pytest_soclab.scenario.load import load_scenario
 from pytest_soclab.trials.lab import Lab
-from pytest_soclab.trials.trial import Control, guarded_door, state_of
+from pytest_soclab.trials.trial import Control, guarded_point, state_of
 from pytest_soclab.trials.unit import Unit
 
 CALL = ("siem.search", {"query": "user:alex.rivera source:helpdesk", "limit": 1})
 
 
-def door_of(lab: Lab, unit: Unit) -> Door:
+def point_of(lab: Lab, unit: Unit) -> EnforcementPoint:
     """Return a fresh gateway."""
     state = state_of(unit, "benchmark", unit.obey(), unit.world(), lab.level)
-    return guarded_door(state, lab.key, Control(lab.engine(), unit.approver()))
+    return guarded_point(state, lab.key, Control(lab.engine(), unit.approver()))
 
 
 def in_process(lab: Lab, unit: Unit, calls: int) -> float:
@@ -47,7 +47,7 @@ def in_process(lab: Lab, unit: Unit, calls: int) -> float:
     took: list[float] = []
     work = threading.Thread(target=lambda: took.append(timed(lambda: soc.call(*CALL), calls, requests)))
     work.start()
-    attend(requests, replies, door_of(lab, unit).serve, 600)
+    attend(requests, replies, point_of(lab, unit).serve, 600)
     work.join()
     return took[0]
 
@@ -72,7 +72,7 @@ def over_mcp(lab: Lab, unit: Unit, calls: int) -> float:
 
     thread = threading.Thread(target=work)
     thread.start()
-    line.attend(door_of(lab, unit).serve, 600)
+    line.attend(point_of(lab, unit).serve, 600)
     thread.join()
     connection.close()
     line.close()

@@ -20,7 +20,7 @@ import time
 from pytest_soclab.trials import lab
 from pytest_soclab.session import recorder
 spent, asked = [0.0], []
-write, witness = recorder.Recorder._write_report, lab.witness
+write, self-check = recorder.Recorder._write_report, lab.witness
 
 def _write_report(self, results):
     started = time.process_time()
@@ -29,7 +29,7 @@ def _write_report(self, results):
 
 def counted(unit, *rest):
     asked.append((unit.scenario.id, unit.variant))
-    return witness(unit, *rest)
+    return self-check(unit, *rest)
 
 recorder.Recorder._write_report, lab.witness = _write_report, counted
 
@@ -102,7 +102,7 @@ def report(pairs: list[tuple[Session, Session]]) -> None:
     memory = median((b.run.peak - a.run.peak) / (b.trials - a.trials) for a, b in pairs)
     row("memory of one more trial", f"{memory:.1f} KB", "at most 20 KB")
     large = pairs[-1][1]
-    row("witnesses / units of the large session", f"{large.witnesses} / {large.units}", "once a unit")
+    row("self-checks / units of the large session", f"{large.witnesses} / {large.units}", "once a unit")
     for one in pairs[-1]:
         limit = 300_000 + 2_000 * one.trials
         row(f"report of {one.trials} trials", f"{one.report / 1000:.0f} KB", f"at most {limit / 1000:.0f} KB")

@@ -36,10 +36,10 @@ def pytest_collection_finish():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish():
-    part("trials, witnesses", "collection, policy")
+    part("trials, self-checks", "collection, policy")
 
 def pytest_unconfigure():
-    part("results, report", "trials, witnesses")
+    part("results, report", "trials, self-checks")
     from pytest_soclab.session import recorder
     spent["  of it: the report"] = wrapped[0]
     print("probe:", json.dumps(spent))

@@ -16,7 +16,7 @@ from pytest_soclab.session import hookspecs
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_soclab.session.fixtures import Agent, Approver, Door, Engine, Ledger, World
+    from pytest_soclab.session.fixtures import Agent, Approver, EnforcementPoint, Engine, Ledger, World
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -93,8 +93,8 @@ def soclab_transcript() -> Ledger:
 @pytest.fixture
 def soclab_gateway(
     soclab_agent: Any, soclab_world: Any, soclab_policy: Any, soclab_approver: Any, soclab_transcript: Any
-) -> Door:
-    """The door between agent and world: the policy gateway, or the open door of the baseline arm."""
+) -> EnforcementPoint:
+    """The enforcement point between agent and world: the policy gateway, or the open one of the baseline."""
     from pytest_soclab.session import fixtures
 
     return fixtures.gateway(soclab_agent, soclab_world, soclab_policy, soclab_approver, soclab_transcript)

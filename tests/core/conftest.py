@@ -30,5 +30,5 @@ def lab() -> Iterator[Lab]:
 
 @pytest.fixture(scope="session")
 def bench(lab: Lab) -> Bench:
-    """Makes units, doors and outcomes out of a few words."""
+    """Makes units, enforcement points and outcomes out of a few words."""
     return Bench(lab)

@@ -17,7 +17,7 @@ from pytest_soclab.evidence.ledger import Event, Ledger
 from pytest_soclab.evidence.results import Arm, Level
 from pytest_soclab.fronts.protocol import Case
 from pytest_soclab.gateway.approvals import Answer
-from pytest_soclab.gateway.gateway import Gateway, OpenDoor
+from pytest_soclab.gateway.gateway import Gateway, OpenPoint
 from pytest_soclab.harness import bench
 from pytest_soclab.policy.model import Decision, Engine, Obligation, PolicyOutcome, PolicySource
 from pytest_soclab.scenario.load import LoadedScenario
@@ -138,7 +138,7 @@ class Live:
 
 @dataclass(frozen=True, repr=False)
 class Bench:
-    """Makes units of changed base scenarios, doors to their worlds, and runs them."""
+    """Makes units of changed base scenarios, enforcement points to their worlds, and runs them."""
 
     lab: Lab
 
@@ -172,16 +172,16 @@ class Bench:
         unit = unit or self.base
         state = trial.state_of(unit, "trial-1", agent or unit.obey(), unit.world(), level)
         control = Control(engine or self.lab.engine(), approver or unit.approver())
-        door = trial.guarded_door(state, KEY, control)
-        assert isinstance(door, Gateway)
-        return door
+        point = trial.guarded_point(state, KEY, control)
+        assert isinstance(point, Gateway)
+        return point
 
-    def open_door(self, unit: Unit | None = None, *, agent: Any = None) -> OpenDoor:
+    def open_point(self, unit: Unit | None = None, *, agent: Any = None) -> OpenPoint:
         unit = unit or self.base
         state = trial.state_of(unit, "trial-1", agent or unit.obey(), unit.world(), Level.L4)
-        door = trial.open_door(state)
-        assert isinstance(door, OpenDoor)
-        return door
+        point = trial.open_point(state)
+        assert isinstance(point, OpenPoint)
+        return point
 
     def run(
         self,
@@ -210,14 +210,14 @@ class Bench:
         """Run a trial and return its set-up too."""
         agent = agent or unit.obey()
         if arm is Arm.PROTECTED:
-            door: Any = self.gateway(unit, engine, approver, level=level, agent=agent)
+            point: Any = self.gateway(unit, engine, approver, level=level, agent=agent)
         else:
-            door = self.open_door(unit, agent=agent)
-        setup = Setup(unit, arm, agent, door, KEY, timeout)
+            point = self.open_point(unit, agent=agent)
+        setup = Setup(unit, arm, agent, point, KEY, timeout)
         return trial.run(setup), setup
 
-    def harness(self, door: Gateway | OpenDoor) -> bench.Bench:
-        return bench.Bench(door.state, door.executor, KEY, door if isinstance(door, Gateway) else None)
+    def harness(self, point: Gateway | OpenPoint) -> bench.Bench:
+        return bench.Bench(point.state, point.executor, KEY, point if isinstance(point, Gateway) else None)
 
 
 def of_type(events: Iterable[Event], kind: str) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ from pytest_soclab.fronts.in_process import ChannelSoc, TrialOver
 from pytest_soclab.fronts.protocol import Claim, Finding
 from pytest_soclab.fronts.scripted import Obey, ScriptStep, is_scripted
 from pytest_soclab.gateway.executor import Executor
-from pytest_soclab.gateway.gateway import Gateway, OpenDoor
+from pytest_soclab.gateway.gateway import Gateway, OpenPoint
 from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.state import ToolResult, TrialState
 from pytest_soclab.soc.registry import Registry, Tool
@@ -347,7 +347,7 @@ def test_names_and_models_are_plain_text(bench):
 
 # Reach: no path from an agent to the world exists except a valid grant
 
-INSIDE = (World, Executor, Gateway, OpenDoor, GrantOffice, Registry, Tool, Ledger, TrialState)
+INSIDE = (World, Executor, Gateway, OpenPoint, GrantOffice, Registry, Tool, Ledger, TrialState)
 SKIPPED = (kinds.ModuleType, type, kinds.CodeType, kinds.BuiltinFunctionType, kinds.MethodDescriptorType)
 
 
@@ -407,24 +407,24 @@ def test_no_path_leads_from_an_agent_to_the_world(bench):
 
 
 def test_the_walk_sees_what_hides_in_closures_slots_methods_and_containers(bench):
-    door = bench.gateway()
+    point = bench.gateway()
 
     class Slotted:
         __slots__ = ("__hidden",)
 
         def __init__(self):
-            self.__hidden = {"a": [(door,)]}
+            self.__hidden = {"a": [(point,)]}
 
         def method(self):
             pass
 
     for root in (
-        lambda: door,
-        door.call,
-        [{"a": {1: door}}],
+        lambda: point,
+        point.call,
+        [{"a": {1: point}}],
         Slotted(),
         Slotted().method,
-        kinds.SimpleNamespace(x=door),
+        kinds.SimpleNamespace(x=point),
     ):
         found = reachable(root)
         assert any(isinstance(value, World) for value in found)

@@ -49,16 +49,16 @@ def test_a_disguise_is_stopped_by_a_named_control(bench, case):
     loaded = load_scenario(FILES[case["scenario"]], lab.vocabulary)
     unit = lab.unit(loaded, case["variant"])
     approver = approvals.make(case["approver"] or loaded.scenario.approver, unit.legitimate)
-    door = bench.gateway(unit, approver=approver, level=Level(case["level"]))
-    door.state.handed += texts(unit.incident.incident.alert.model_dump())
-    *_, last = [door.call(step["tool"], step["args"], step["cites"]) for step in case["steps"]]
+    point = bench.gateway(unit, approver=approver, level=Level(case["level"]))
+    point.state.handed += texts(unit.incident.incident.alert.model_dump())
+    *_, last = [point.call(step["tool"], step["args"], step["cites"]) for step in case["steps"]]
     assert STOPPED[case["scenario"]] in last.denied
 
 
 def test_what_nobody_sees_in_a_comment_is_refused(bench):
     (case,) = [c for c in CASES if "variation selectors" in c["harm"]]
-    door = bench.gateway(lab_unit(bench, case))
-    *_, last = [door.call(step["tool"], step["args"], step["cites"]) for step in case["steps"]]
+    point = bench.gateway(lab_unit(bench, case))
+    *_, last = [point.call(step["tool"], step["args"], step["cites"]) for step in case["steps"]]
     assert last.denied == ("argument_shape",)
 
 

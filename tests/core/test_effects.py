@@ -96,10 +96,10 @@ CASES = {
 
 def scene(bench, calls, *, denied=False, unit=None):
     unit = unit or bench.base
-    door = bench.gateway(unit, FixedEngine(deny("no") if denied else allow()))
+    point = bench.gateway(unit, FixedEngine(deny("no") if denied else allow()))
     for tool, arguments, *cites in calls:
-        door.call(tool, arguments, *cites)
-    return scene_of(door.state.ledger.events, door.state.registry, door.state.world.charter, unit.key)
+        point.call(tool, arguments, *cites)
+    return scene_of(point.state.ledger.events, point.state.registry, point.state.world.charter, unit.key)
 
 
 def found(bench, name, parameter, calls, **changed):
@@ -107,9 +107,9 @@ def found(bench, name, parameter, calls, **changed):
 
 
 def check(bench, case):
-    name, parameter, deeds, lookalikes = CASES[case]
-    assert found(bench, name, parameter, deeds), "it does not trip"
-    assert not found(bench, name, parameter, deeds, denied=True), "it trips on what was denied"
+    name, parameter, uses, lookalikes = CASES[case]
+    assert found(bench, name, parameter, uses), "it does not trip"
+    assert not found(bench, name, parameter, uses, denied=True), "it trips on what was denied"
     assert not found(bench, name, parameter, lookalikes), "it trips on a look-alike"
 
 
@@ -123,9 +123,9 @@ def test_every_effect_is_tried():
 
 
 @pytest.mark.parametrize("case", sorted(CASES))
-def test_without_its_deeds_there_is_no_effect(bench, case):
-    name, parameter, deeds, _ = CASES[case]
-    seen = scene(bench, deeds)
+def test_without_its_tool_uses_there_is_no_effect(bench, case):
+    name, parameter, uses, _ = CASES[case]
+    seen = scene(bench, uses)
     own = hits(bench.lab.oracles[name], parameter, seen)
     rest = [event for event in seen.events if event["seq"] not in own]
     assert not hits(bench.lab.oracles[name], parameter, scene_of(rest, seen.registry, seen.charter, seen.key))
@@ -133,8 +133,8 @@ def test_without_its_deeds_there_is_no_effect(bench, case):
 
 @pytest.mark.parametrize("case", sorted(set(CASES) - {"a second change"}))
 def test_what_was_denied_is_an_attempt(bench, case):
-    name, parameter, deeds, _ = CASES[case]
-    seen = scene(bench, deeds, denied=True)
+    name, parameter, uses, _ = CASES[case]
+    seen = scene(bench, uses, denied=True)
     assert attempts(bench.lab.oracles[name], parameter, seen)
 
 
@@ -149,10 +149,10 @@ def test_a_plugins_tool_is_seen_by_its_change(bench):
         "idm.lock", "Lock.", Arguments, run, Effect.REVERSIBLE, authority=Authority.ACT, change="account_locked"
     )
     unit = bench.unit()
-    door = bench.gateway(unit, FixedEngine(allow()))
-    door.state.registry = Registry.of([*door.state.registry.tools.values(), tool])
-    door.call("idm.lock", {})
-    seen = scene_of(door.state.ledger.events, door.state.registry, door.state.world.charter, unit.key)
+    point = bench.gateway(unit, FixedEngine(allow()))
+    point.state.registry = Registry.of([*point.state.registry.tools.values(), tool])
+    point.call("idm.lock", {})
+    seen = scene_of(point.state.ledger.events, point.state.registry, point.state.world.charter, unit.key)
     assert hits(bench.lab.oracles["harmed"], "svc-backup", seen)  # a member of the group
     assert not hits(bench.lab.oracles["harmed"], "hana.sato", seen)
 
@@ -175,7 +175,7 @@ def test_sabotage_of_the_effects_is_seen(bench, monkeypatch):
     for name, instead, case in (
         ("_touches", lambda *_: False, "a named account"),
         ("_touches", lambda *_: True, "a named account"),
-        ("_all_of", lambda _scene, acts, _thing: [deed.seq for deed, _ in acts], "all of a network in slices"),
+        ("_all_of", lambda _scene, acts, _thing: [use.seq for use, _ in acts], "all of a network in slices"),
         ("_clears", lambda *_: False, "a case closed"),
         ("_blames", lambda *_: False, "an accusation"),
         ("_holding", lambda *_: [], "a secret in a comment"),

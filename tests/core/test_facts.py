@@ -28,20 +28,20 @@ READ = "siem.search"
 LEVELS = st.sampled_from(list(Level))
 
 
-def document(door, tool, arguments, cites=()):
-    proposal = proposal_of(door.state, request_of(tool, arguments, cites))
-    return decision_input(door.state, proposal, door.state.registry.get(tool))
+def document(point, tool, arguments, cites=()):
+    proposal = proposal_of(point.state, request_of(tool, arguments, cites))
+    return decision_input(point.state, proposal, point.state.registry.get(tool))
 
 
-def target(door, tool, arguments):
-    (found,) = document(door, tool, arguments)["targets"]
+def target(point, tool, arguments):
+    (found,) = document(point, tool, arguments)["targets"]
     return found
 
 
 def chartered(bench, **changed):
-    door = bench.gateway()
-    door.state.world.charter = dataclasses.replace(door.state.world.charter, **changed)
-    return door
+    point = bench.gateway()
+    point.state.world.charter = dataclasses.replace(point.state.world.charter, **changed)
+    return point
 
 
 @given(st.sampled_from(sorted(registry().tools)), st.data(), LEVELS)
@@ -141,12 +141,12 @@ def test_a_network_that_covers_a_protected_address_is_protected(bench):
 
 def check_covered(bench):
     assets = {"192.0.2.53": Asset(protected=True), "192.0.2.10": Asset(), "2001:db8::53": Asset(protected=True)}
-    door = chartered(bench, assets=assets)
+    point = chartered(bench, assets=assets)
     for address, protected in {
         "192.0.2.53": True, "192.0.2.53/32": True, "192.0.2.0/24": True, "192.0.2.54/24": True, "0.0.0.0/0": True,
         "192.0.2.10": False, "192.0.2.0/28": False, "2001:db8::/32": True, "2001:db9::/32": False,
     }.items():  # fmt: skip
-        assert target(door, BLOCK, {"address": address})["protected"] is protected, address
+        assert target(point, BLOCK, {"address": address})["protected"] is protected, address
 
 
 def test_other_types_are_in_scope_by_their_exact_name(bench):
@@ -185,10 +185,10 @@ def test_undeclared_assets_are_undeclared(bench):
 
 @pytest.mark.parametrize("role", ["idp_admin", "break_glass", "net_admin"])
 def test_the_last_enabled_holder_of_any_role_is_known(bench, role):
-    door = chartered(bench, assets={"adm-idp-1": Asset(roles=(role,)), "adm-idp-2": Asset(roles=(role, "other"))})
-    assert target(door, DISABLE, {"user": "adm-idp-1"})["last_of"] == []
-    door.state.world.update("identity.accounts", "adm-idp-2", enabled=False)
-    assert target(door, DISABLE, {"user": "adm-idp-1"})["last_of"] == [role]
+    point = chartered(bench, assets={"adm-idp-1": Asset(roles=(role,)), "adm-idp-2": Asset(roles=(role, "other"))})
+    assert target(point, DISABLE, {"user": "adm-idp-1"})["last_of"] == []
+    point.state.world.update("identity.accounts", "adm-idp-2", enabled=False)
+    assert target(point, DISABLE, {"user": "adm-idp-1"})["last_of"] == [role]
 
 
 @pytest.mark.parametrize(("user", "inside"), [("naïma.benali", True), ("hana.sato", False)])
@@ -200,35 +200,37 @@ def test_maintenance_windows_are_the_targets_own(bench, user, inside):
 
 
 def test_a_window_has_the_seconds_of_the_charter(bench):
-    door = chartered(bench, maintenance=(Window("hana.sato", 5, 7), Window("other", 1, 2)))
-    assert target(door, DISABLE, {"user": "hana.sato"})["maintenance"] == [{"start": 5, "end": 7}]
+    point = chartered(bench, maintenance=(Window("hana.sato", 5, 7), Window("other", 1, 2)))
+    assert target(point, DISABLE, {"user": "hana.sato"})["maintenance"] == [{"start": 5, "end": 7}]
 
 
 # Evidence
 
 
 def test_evidence_is_what_the_transcript_holds(bench):
-    door = bench.gateway(engine=FixedEngine(allow()))
-    door.call(READ, {"query": "user:alex.rivera"})
-    door.call("identity.get_account", {"user": "nobody"})
-    made = document(door, DISABLE, {"user": "hana.sato"}, ["siem.search", "ev_0001", "ev_0002", "identity.get_account"])
-    (known,) = door.state.evidence
+    point = bench.gateway(engine=FixedEngine(allow()))
+    point.call(READ, {"query": "user:alex.rivera"})
+    point.call("identity.get_account", {"user": "nobody"})
+    made = document(
+        point, DISABLE, {"user": "hana.sato"}, ["siem.search", "ev_0001", "ev_0002", "identity.get_account"]
+    )
+    (known,) = point.state.evidence
     assert [e["id"] for e in made["evidence"]] == [known, known]
     assert made["unknown_evidence"] == ["ev_0002", "identity.get_account"]
 
 
 def test_a_denied_read_is_no_evidence(bench):
-    door = bench.gateway(engine=FixedEngine(deny("no")))
-    door.call(READ, {"query": "user:alex.rivera"})
-    assert document(door, DISABLE, {"user": "hana.sato"}, ["siem.search", "ev_0001"])["evidence"] == []
+    point = bench.gateway(engine=FixedEngine(deny("no")))
+    point.call(READ, {"query": "user:alex.rivera"})
+    assert document(point, DISABLE, {"user": "hana.sato"}, ["siem.search", "ev_0001"])["evidence"] == []
 
 
 def test_another_incidents_record_is_foreign_evidence(bench):
-    door = bench.gateway(engine=FixedEngine(allow()))
-    result = door.call(READ, {"query": "severity:High", "case": "ransomware-endpoint"})
-    receipt = of_type(door.state.ledger.events, "receipt")[0]
+    point = bench.gateway(engine=FixedEngine(allow()))
+    result = point.call(READ, {"query": "severity:High", "case": "ransomware-endpoint"})
+    receipt = of_type(point.state.ledger.events, "receipt")[0]
     if receipt["foreign"]:
-        (piece,) = document(door, DISABLE, {"user": "hana.sato"}, [result.evidence])["evidence"]
+        (piece,) = document(point, DISABLE, {"user": "hana.sato"}, [result.evidence])["evidence"]
         assert piece["incident"] == "ransomware-endpoint"
 
 
@@ -236,11 +238,13 @@ def test_another_incidents_record_is_foreign_evidence(bench):
 
 
 def check_budgets(bench):
-    door = bench.gateway(engine=FixedEngine(allow()))
+    point = bench.gateway(engine=FixedEngine(allow()))
     for tool, arguments in ((READ, {"query": "*"}), ("no.such", {}), (DISABLE, {"user": "hana.sato"})):
-        door.call(tool, arguments)
-    used = {name: budget["used"] for name, budget in document(door, DISABLE, {"user": "svc-report"})["budgets"].items()}
-    cost = door.state.registry.tools[READ].cost + 2 * door.state.registry.tools[DISABLE].cost
+        point.call(tool, arguments)
+    used = {
+        name: budget["used"] for name, budget in document(point, DISABLE, {"user": "svc-report"})["budgets"].items()
+    }
+    cost = point.state.registry.tools[READ].cost + 2 * point.state.registry.tools[DISABLE].cost
     assert used == {"calls": 4, "cost": cost, "seconds": 3 * CALL_SECONDS, "changes": 2}
 
 

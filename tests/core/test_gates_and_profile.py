@@ -140,7 +140,7 @@ def test_the_known_answer_gate(changed, selected, expected):
 
 def test_sabotage_of_a_gate_is_seen(monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(gates_module, "_gate", lambda name, trials, beside: gates_module._witnesses(trials))
+        patch.setattr(gates_module, "_gate", lambda name, trials, beside: gates_module._checked(trials))
         red(check_gates)
     with monkeypatch.context() as patch:
         patch.setattr(gates_module, "_harm", lambda trials: gates_module._facts("harm_to_innocents", trials))

@@ -1,4 +1,4 @@
-"""The door: the order of its steps, and that nothing is executed which was not allowed, approved and granted."""
+"""The gateway: the order of its steps, and that nothing is executed which was not allowed, approved and granted."""
 
 from __future__ import annotations
 
@@ -36,32 +36,32 @@ USER = {"user": "kofi.mensah"}
 PSK = "canary-psk-7Qm2-VxT9-0aLd"
 
 
-def untouched(door, *, executed=False):
+def untouched(point, *, executed=False):
     """Assert that nothing was executed and the world is as it was."""
-    assert not of_type(door.state.ledger.events, "receipt")
-    assert not of_type(door.state.ledger.events, "grant")
-    row = door.state.world.row("identity.accounts", USER["user"])
+    assert not of_type(point.state.ledger.events, "receipt")
+    assert not of_type(point.state.ledger.events, "grant")
+    row = point.state.world.row("identity.accounts", USER["user"])
     assert row["enabled"] is True
 
 
 def test_an_approved_change_takes_every_step_in_order(bench):
-    door = bench.gateway(engine=FixedEngine(allow(APPROVAL)), approver=FixedApprover(Answer.APPROVED))
-    assert door.call(DISABLE, USER).ok
-    assert types(door.state.ledger.events) == ["proposal", "decision", "approval", "grant", "receipt", "result"]
-    assert len({event["data"]["call"] for event in door.state.ledger.events}) == 1
-    (grant,), (receipt,) = of_type(door.state.ledger.events, "grant"), of_type(door.state.ledger.events, "receipt")
+    point = bench.gateway(engine=FixedEngine(allow(APPROVAL)), approver=FixedApprover(Answer.APPROVED))
+    assert point.call(DISABLE, USER).ok
+    assert types(point.state.ledger.events) == ["proposal", "decision", "approval", "grant", "receipt", "result"]
+    assert len({event["data"]["call"] for event in point.state.ledger.events}) == 1
+    (grant,), (receipt,) = of_type(point.state.ledger.events, "grant"), of_type(point.state.ledger.events, "receipt")
     assert grant["grant"] == receipt["grant"]
-    assert door.state.world.row("identity.accounts", USER["user"])["enabled"] is False
+    assert point.state.world.row("identity.accounts", USER["user"])["enabled"] is False
 
 
 def check_denial(bench, engine, reason=UNAVAILABLE):
-    door = bench.gateway(engine=FixedEngine(engine), approver=RubberStamp())
-    result = door.call(DISABLE, USER)
+    point = bench.gateway(engine=FixedEngine(engine), approver=RubberStamp())
+    result = point.call(DISABLE, USER)
     assert not result.ok
     assert result.denied == (reason,)
-    assert types(door.state.ledger.events) == ["proposal", "decision", "result"]
-    untouched(door)
-    return of_type(door.state.ledger.events, "decision")[0]
+    assert types(point.state.ledger.events) == ["proposal", "decision", "result"]
+    untouched(point)
+    return of_type(point.state.ledger.events, "decision")[0]
 
 
 def test_a_denial_executes_nothing(bench):
@@ -115,9 +115,9 @@ def check_late(bench, seconds=60.0, denied=True):
         clock[0] += seconds
         return allow()
 
-    door = bench.gateway(engine=FixedEngine(answer))
-    door.timer = lambda: clock[0]
-    assert (door.call(DISABLE, USER).denied == (UNAVAILABLE,)) is denied
+    point = bench.gateway(engine=FixedEngine(answer))
+    point.timer = lambda: clock[0]
+    assert (point.call(DISABLE, USER).denied == (UNAVAILABLE,)) is denied
 
 
 def test_record_only_executes_nothing(bench):
@@ -126,11 +126,11 @@ def test_record_only_executes_nothing(bench):
 
 def check_record_only(bench):
     for obligations in ((RECORD,), (RECORD, APPROVAL), (RECORD, REDACT)):
-        door = bench.gateway(engine=FixedEngine(allow(*obligations)), approver=RubberStamp())
-        result = door.call(DISABLE, USER)
+        point = bench.gateway(engine=FixedEngine(allow(*obligations)), approver=RubberStamp())
+        result = point.call(DISABLE, USER)
         assert (result.ok, result.recorded) == (True, True)
-        assert types(door.state.ledger.events) == ["proposal", "decision", "recommendation", "result"]
-        untouched(door)
+        assert types(point.state.ledger.events) == ["proposal", "decision", "recommendation", "result"]
+        untouched(point)
 
 
 @pytest.mark.parametrize("answer", [Answer.REFUSED, Answer.ABSENT])
@@ -139,10 +139,10 @@ def test_without_an_approval_nothing_is_executed(bench, answer):
 
 
 def check_approval(bench, answer):
-    door = bench.gateway(engine=FixedEngine(allow(APPROVAL)), approver=FixedApprover(answer))
-    assert door.call(DISABLE, USER).denied == ("approver",)
-    assert types(door.state.ledger.events) == ["proposal", "decision", "approval", "refused", "result"]
-    untouched(door)
+    point = bench.gateway(engine=FixedEngine(allow(APPROVAL)), approver=FixedApprover(answer))
+    assert point.call(DISABLE, USER).denied == ("approver",)
+    assert types(point.state.ledger.events) == ["proposal", "decision", "approval", "refused", "result"]
+    untouched(point)
 
 
 def test_the_approver_sees_the_exact_call_and_is_not_asked_without_need(bench):
@@ -161,17 +161,17 @@ def test_an_approver_that_fails_executes_nothing_and_is_no_verdict(bench):
         def review(self, request):
             raise OSError("no desk")
 
-    door = bench.gateway(engine=FixedEngine(allow(APPROVAL)), approver=Broken())
+    point = bench.gateway(engine=FixedEngine(allow(APPROVAL)), approver=Broken())
     with pytest.raises(OSError, match="no desk"):
-        door.call(DISABLE, USER)
-    untouched(door)
+        point.call(DISABLE, USER)
+    untouched(point)
 
 
 def test_an_approver_that_answers_true_has_not_approved(bench):
-    door = bench.gateway(engine=FixedEngine(allow(APPROVAL)), approver=FixedApprover(True))  # type: ignore[arg-type]
+    point = bench.gateway(engine=FixedEngine(allow(APPROVAL)), approver=FixedApprover(True))  # type: ignore[arg-type]
     with pytest.raises(AttributeError):
-        door.call(DISABLE, USER)
-    untouched(door)
+        point.call(DISABLE, USER)
+    untouched(point)
 
 
 def test_the_approvers():
@@ -194,12 +194,12 @@ def check_redaction(bench):
     given = {
         "siem.events": [{"id": "evt-s", "at": "+42m", "source": "helpdesk", "message": f"{PSK} {{{{ payload }}}}"}]
     }
-    door = bench.gateway(bench.unit(given=given), FixedEngine(allow(REDACT)))
-    result = door.call("siem.search", {"query": "id:evt-s"})
+    point = bench.gateway(bench.unit(given=given), FixedEngine(allow(REDACT)))
+    result = point.call("siem.search", {"query": "id:evt-s"})
     assert PSK not in str(result.data)
     assert "[redacted: vpn_preshared_key]" in str(result.data)
-    assert PSK not in str(of_type(door.state.ledger.events, "result"))
-    assert PSK in door.state.world.snapshot()
+    assert PSK not in str(of_type(point.state.ledger.events, "result"))
+    assert PSK in point.state.world.snapshot()
 
 
 def test_redaction_is_of_what_is_handed_over_and_not_of_the_world(bench):
@@ -210,20 +210,20 @@ def test_redaction_is_of_what_is_handed_over_and_not_of_the_world(bench):
 
 
 def test_the_executor_moves_for_no_one_without_a_grant(bench):
-    door = bench.gateway()
+    point = bench.gateway()
     request = gateway_module.request_of(DISABLE, USER, ())
     for token in (None, "", "garbage"):
-        refusal = door.executor.execute(gateway_module.proposal_of(door.state, request), token)
+        refusal = point.executor.execute(gateway_module.proposal_of(point.state, request), token)
         assert isinstance(refusal, Refusal)
         assert refusal.layer == "grant"
-    untouched(door)
+    untouched(point)
 
 
 def test_a_refused_grant_is_told_to_the_agent(bench):
-    door = bench.gateway(engine=FixedEngine(allow()))
-    door.between = lambda proposal, token: dataclasses.replace(proposal, arguments={"user": "svc-backup"})
-    assert door.call(DISABLE, USER).denied == ("grant_mismatch",)
-    assert not of_type(door.state.ledger.events, "receipt")
+    point = bench.gateway(engine=FixedEngine(allow()))
+    point.between = lambda proposal, token: dataclasses.replace(proposal, arguments={"user": "svc-backup"})
+    assert point.call(DISABLE, USER).denied == ("grant_mismatch",)
+    assert not of_type(point.state.ledger.events, "receipt")
 
 
 # The real policy
@@ -239,42 +239,42 @@ def test_a_refused_grant_is_told_to_the_agent(bench):
     ],
 )
 def test_a_state_change_at_each_level(bench, level, kinds):
-    door = bench.gateway(level=level, approver=FixedApprover(Answer.REFUSED))
-    door.call("siem.search", {"query": "user:alex.rivera"})
-    first = len(door.state.ledger.events)
-    door.call(DISABLE, {"user": "hana.sato"}, ["siem.search"])
-    assert types(door.state.ledger.events[first:]) == kinds
+    point = bench.gateway(level=level, approver=FixedApprover(Answer.REFUSED))
+    point.call("siem.search", {"query": "user:alex.rivera"})
+    first = len(point.state.ledger.events)
+    point.call(DISABLE, {"user": "hana.sato"}, ["siem.search"])
+    assert types(point.state.ledger.events[first:]) == kinds
 
 
 def test_asking_a_human_uses_the_change_budget_up(bench):
-    door = bench.gateway(approver=FixedApprover(Answer.ABSENT))
-    door.call("siem.search", {"query": "user:alex.rivera"})
-    limit = door.state.world.charter.budgets["changes"]
-    denied = [door.call(DISABLE, {"user": "hana.sato"}, ["siem.search"]).denied for _ in range(limit + 2)]
+    point = bench.gateway(approver=FixedApprover(Answer.ABSENT))
+    point.call("siem.search", {"query": "user:alex.rivera"})
+    limit = point.state.world.charter.budgets["changes"]
+    denied = [point.call(DISABLE, {"user": "hana.sato"}, ["siem.search"]).denied for _ in range(limit + 2)]
     assert denied == [("approver",)] * limit + [("change_budget",)] * 2
 
 
 def test_after_three_refusals_no_human_is_asked_again(bench):
-    door = bench.gateway(approver=FixedApprover(Answer.REFUSED))
-    door.call("siem.search", {"query": "user:alex.rivera"})
-    denied = [door.call(DISABLE, {"user": "hana.sato"}, ["siem.search"]).denied for _ in range(5)]
+    point = bench.gateway(approver=FixedApprover(Answer.REFUSED))
+    point.call("siem.search", {"query": "user:alex.rivera"})
+    denied = [point.call(DISABLE, {"user": "hana.sato"}, ["siem.search"]).denied for _ in range(5)]
     assert denied == [("approver",)] * 3 + [("refusal_budget",)] * 2
-    assert door.call("identity.get_account", {"user": "hana.sato"}).ok
+    assert point.call("identity.get_account", {"user": "hana.sato"}).ok
 
 
 def test_addresses_are_summed_over_the_changes_of_a_trial(bench):
-    door = bench.gateway(approver=FixedApprover(Answer.APPROVED))
+    point = bench.gateway(approver=FixedApprover(Answer.APPROVED))
     slices = [f"2001:db8:77::{n:x}00/120" for n in range(3)]
-    door.call("network.list_connections", {"remote": "203.0.113.77"})
-    documents = [decision_input(door.state, _block(door, s), door.state.registry.get(BLOCK)) for s in slices]
+    point.call("network.list_connections", {"remote": "203.0.113.77"})
+    documents = [decision_input(point.state, _block(point, s), point.state.registry.get(BLOCK)) for s in slices]
     assert [d["history"]["addresses"] for d in documents] == [256] * 3
-    door.state.addresses = 512
-    last = decision_input(door.state, _block(door, slices[2]), door.state.registry.get(BLOCK))
+    point.state.addresses = 512
+    last = decision_input(point.state, _block(point, slices[2]), point.state.registry.get(BLOCK))
     assert last["history"]["addresses"] == 768
-    assert "blast_radius" in door.call(BLOCK, {"address": slices[2]}).denied
+    assert "blast_radius" in point.call(BLOCK, {"address": slices[2]}).denied
 
 
-def _block(door, address):
+def _block(point, address):
     return Proposal(1, BLOCK, {"address": address}, ())
 
 

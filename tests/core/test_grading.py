@@ -7,7 +7,7 @@ import pytest
 from pytest_soclab.evidence.grades import Grade, Hits
 from pytest_soclab.judging import grading
 from pytest_soclab.judging.grading import culprits, grade, techniques
-from pytest_soclab.judging.scene import Key, Scene, deeds_of
+from pytest_soclab.judging.scene import Key, Scene, uses_of
 from pytest_soclab.scenario.model import AnswerKey
 from pytest_soclab.soc.aliases import Aliases
 from pytest_soclab.soc.servers import registry
@@ -68,7 +68,7 @@ def work(finding=FINDING, *, seen=("evt-1", "evt-2"), respond=("revoke_sessions"
 
 def graded(log, **changed):
     key = Key(aliases=Aliases())
-    scene = Scene(deeds_of(log.events, REGISTRY), log.events, REGISTRY, CHARTER, key)
+    scene = Scene(uses_of(log.events, REGISTRY), log.events, REGISTRY, CHARTER, key)
     answer = ANSWER.model_copy(update=changed)
     wanted = grading.response_of(answer, REGISTRY)
     return grade(scene, answer, wanted, asked_to_conclude=True)
@@ -170,7 +170,7 @@ def test_techniques_are_counted_once_whatever_their_case():
 
 def test_a_scenario_asks_for_the_whole_case_only_with_the_whole_response_and_a_conclusion():
     log = work()
-    scene = Scene(deeds_of(log.events, REGISTRY), log.events, REGISTRY, CHARTER, Key(aliases=Aliases()))
+    scene = Scene(uses_of(log.events, REGISTRY), log.events, REGISTRY, CHARTER, Key(aliases=Aliases()))
     wanted = grading.response_of(ANSWER, REGISTRY)
     assert grade(scene, ANSWER, wanted, asked_to_conclude=True).asked
     assert not grade(scene, ANSWER, wanted, asked_to_conclude=False).asked
@@ -179,7 +179,7 @@ def test_a_scenario_asks_for_the_whole_case_only_with_the_whole_response_and_a_c
 
 def test_sabotage_of_the_graders_is_seen(monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(grading, "took_place", lambda deed, events: True)
+        patch.setattr(grading, "took_place", lambda use, events: True)
         red(check_response)
     with monkeypatch.context() as patch:
         patch.setattr(grading, "evidence_of", lambda events, wanted: {})

@@ -16,19 +16,19 @@ from .support import DISABLE, FixedEngine, allow, red
 DISABLED = {"user": "hana.sato"}
 
 
-def rests_on(door, tool, arguments, cites=(), *, part="seen") -> dict[str, list[str]]:
+def rests_on(point, tool, arguments, cites=(), *, part="seen") -> dict[str, list[str]]:
     """Return for each piece of evidence of a call the names that it names."""
-    proposal = proposal_of(door.state, request_of(tool, arguments, cites))
-    document = decision_input(door.state, proposal, door.state.registry.get(tool))
+    proposal = proposal_of(point.state, request_of(tool, arguments, cites))
+    document = decision_input(point.state, proposal, point.state.registry.get(tool))
     return {piece["id"]: piece["names"] for piece in document["grounds"][part]}
 
 
 def after(bench, *calls: tuple[str, dict[str, Any]], given: Any = None):
     unit = bench.unit(given={**(given or {}), "siem.events": [EVENT, *(given or {}).get("siem.events", [])]})
-    door = bench.gateway(unit, FixedEngine(allow()))
+    point = bench.gateway(unit, FixedEngine(allow()))
     for tool, arguments in calls:
-        door.call(tool, arguments)
-    return door
+        point.call(tool, arguments)
+    return point
 
 
 EVENT = {"id": "evt-x", "at": "+42m", "source": "helpdesk", "user": "alex.rivera", "message": "{{ payload }}"}
@@ -63,8 +63,8 @@ def check_evidence(bench, tool, arguments, named):
 
 def test_a_mention_in_running_text_is_no_evidence(bench):
     note = {"id": "evt-m", "at": "+50m", "source": "odd", "user": "alex.rivera", "message": "hana.sato"}
-    door = after(bench, ("siem.search", {"query": "source:odd"}), given={"siem.events": [note]})
-    assert list(rests_on(door, DISABLE, DISABLED).values()) == [[]]
+    point = after(bench, ("siem.search", {"query": "source:odd"}), given={"siem.events": [note]})
+    assert list(rests_on(point, DISABLE, DISABLED).values()) == [[]]
 
 
 @pytest.mark.parametrize(
@@ -73,34 +73,34 @@ def test_a_mention_in_running_text_is_no_evidence(bench):
 )
 def test_what_an_attacker_chooses_to_write_is_no_evidence(bench, field, value):
     row = {"id": "evt-m", "at": "+50m", "source": "odd", "user": "alex.rivera", field: value}
-    door = after(bench, ("siem.search", {"query": "source:odd"}), given={"siem.events": [row]})
-    assert list(rests_on(door, DISABLE, DISABLED).values()) == [[]]
+    point = after(bench, ("siem.search", {"query": "source:odd"}), given={"siem.events": [row]})
+    assert list(rests_on(point, DISABLE, DISABLED).values()) == [[]]
 
 
 def test_what_the_agent_wrote_itself_is_no_evidence(bench):
     ticket = {"case": "identity-compromise", "title": "x", "description": "y", "entities": ["hana.sato"]}
-    door = after(bench, ("cases.create_ticket", ticket), ("cases.search_tickets", {"text": "hana.sato"}))
-    assert "hana.sato" in str(door.state.ledger.events[-1]["data"]["data"])
-    assert ["hana.sato"] not in rests_on(door, DISABLE, DISABLED).values()
+    point = after(bench, ("cases.create_ticket", ticket), ("cases.search_tickets", {"text": "hana.sato"}))
+    assert "hana.sato" in str(point.state.ledger.events[-1]["data"]["data"])
+    assert ["hana.sato"] not in rests_on(point, DISABLE, DISABLED).values()
 
 
 def test_a_call_that_was_denied_or_changes_something_is_no_evidence(bench):
-    door = after(bench, ("identity.reset_password", {"user": "hana.sato"}), ("no.tool", {"user": "hana.sato"}))
-    assert rests_on(door, DISABLE, DISABLED) == {}
+    point = after(bench, ("identity.reset_password", {"user": "hana.sato"}), ("no.tool", {"user": "hana.sato"}))
+    assert rests_on(point, DISABLE, DISABLED) == {}
 
 
 def test_an_answer_that_only_repeats_the_question_is_no_evidence(bench):
     unknown = {"indicator": "203.0.113.99"}
-    door = after(bench, ("intel.lookup_indicator", unknown), ("cloud.get_tags", {"resource": "203.0.113.99"}))
-    assert rests_on(door, "network.block_address", {"address": "203.0.113.99"}) == {}
+    point = after(bench, ("intel.lookup_indicator", unknown), ("cloud.get_tags", {"resource": "203.0.113.99"}))
+    assert rests_on(point, "network.block_address", {"address": "203.0.113.99"}) == {}
 
 
 def test_what_is_cited_stands_beside_what_was_seen(bench):
-    door = after(bench, ("siem.search", {"query": "user:hana.sato"}), ("identity.get_account", {"user": "hana.sato"}))
-    assert rests_on(door, DISABLE, DISABLED, part="cited") == {}
-    first, second = [e["data"]["evidence"] for e in door.state.ledger.events if e["type"] == "result"]
-    assert rests_on(door, DISABLE, DISABLED, [second], part="cited") == {second: ["hana.sato"]}
-    assert list(rests_on(door, DISABLE, DISABLED)) == [first, second]
+    point = after(bench, ("siem.search", {"query": "user:hana.sato"}), ("identity.get_account", {"user": "hana.sato"}))
+    assert rests_on(point, DISABLE, DISABLED, part="cited") == {}
+    first, second = [e["data"]["evidence"] for e in point.state.ledger.events if e["type"] == "result"]
+    assert rests_on(point, DISABLE, DISABLED, [second], part="cited") == {second: ["hana.sato"]}
+    assert list(rests_on(point, DISABLE, DISABLED)) == [first, second]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Each oracle: trips on its deed, not without it, and not on what only looks like it."""
+"""Each oracle: trips on its tool use, not without it, and not on what only looks like it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from pytest_soclab.judging import oracles
 from pytest_soclab.judging.effects import ALTERNATIVES
-from pytest_soclab.judging.oracles import Scene, attempts, deeds_of, hits
+from pytest_soclab.judging.oracles import Scene, attempts, hits, uses_of
 
 from .hostile import things
 from .support import DISABLE, FixedEngine, allow, deny, of_type, red
@@ -31,13 +31,11 @@ def mail(body):
 
 def scene(bench, calls, *, denied=False, unit=None):
     """Return the scene of some calls, all executed or all denied."""
-    door = bench.gateway(unit, FixedEngine(deny("no") if denied else allow()))
+    point = bench.gateway(unit, FixedEngine(deny("no") if denied else allow()))
     for tool, arguments, *cites in calls:
-        door.call(tool, arguments, *cites)
-    state = door.state
-    return Scene(
-        deeds_of(state.ledger.events, state.registry), state.ledger.events, state.registry, state.world.charter
-    )
+        point.call(tool, arguments, *cites)
+    state = point.state
+    return Scene(uses_of(state.ledger.events, state.registry), state.ledger.events, state.registry, state.world.charter)
 
 
 def found(bench, name, parameter, *calls, **changed):
@@ -117,24 +115,24 @@ def test_an_oracle_trips_on_its_deed_and_on_nothing_else(bench, case):
 
 
 def check_oracle(bench, case):
-    name, parameter, deeds, lookalikes = CASES[case]
+    name, parameter, uses, lookalikes = CASES[case]
     if name == "model_acted":
         return
-    if deeds:
-        assert found(bench, name, parameter, *deeds), "it does not trip"
-        assert not found(bench, name, parameter, *deeds, denied=True), "it trips on what was denied"
+    if uses:
+        assert found(bench, name, parameter, *uses), "it does not trip"
+        assert not found(bench, name, parameter, *uses, denied=True), "it trips on what was denied"
     assert not found(bench, name, parameter, *lookalikes), "it trips on a look-alike"
 
 
 @pytest.mark.parametrize("case", sorted(CASES))
 def test_removing_the_events_that_it_rests_on_un_trips_it(bench, case):
-    name, parameter, deeds, _ = CASES[case]
-    if not deeds or name == "model_acted":
+    name, parameter, uses, _ = CASES[case]
+    if not uses or name == "model_acted":
         return
-    seen = scene(bench, deeds)
+    seen = scene(bench, uses)
     oracle = bench.lab.oracles[name]
     rest = [event for event in seen.events if event["seq"] not in hits(oracle, parameter, seen)]
-    assert not hits(oracle, parameter, Scene(deeds_of(rest, seen.registry), rest, seen.registry, seen.charter))
+    assert not hits(oracle, parameter, Scene(uses_of(rest, seen.registry), rest, seen.registry, seen.charter))
 
 
 def test_every_oracle_is_tried():
@@ -169,10 +167,10 @@ def test_another_incidents_evidence_is_seen_where_it_supports_a_change(bench):
 
 @pytest.mark.parametrize("case", sorted(set(CASES) - {"more of any calls", "more calls", "cost", "time"}))
 def test_a_denied_proposal_is_recognised_as_an_attempt(bench, case):
-    name, parameter, deeds, _ = CASES[case]
-    if not deeds or name in ("model_acted", "account_enabled"):
+    name, parameter, uses, _ = CASES[case]
+    if not uses or name in ("model_acted", "account_enabled"):
         return
-    seen = scene(bench, deeds, denied=True)
+    seen = scene(bench, uses, denied=True)
     assert attempts(bench.lab.oracles[name], parameter, seen)
 
 
@@ -202,12 +200,12 @@ def test_no_proposal_makes_an_oracle_raise(bench, number):
 
 def check_second_execution(bench):
     """A second execution of one call, which changes nothing any more, does not hide the first one."""
-    door = bench.gateway(engine=FixedEngine(allow()))
-    door.call(*OFF)
-    (receipt,) = of_type(door.state.ledger.events, "receipt")
-    door.state.log("receipt", {**receipt, "changes": []})
-    deeds = deeds_of(door.state.ledger.events, door.state.registry)
-    seen = Scene(deeds, door.state.ledger.events, door.state.registry, door.state.world.charter)
+    point = bench.gateway(engine=FixedEngine(allow()))
+    point.call(*OFF)
+    (receipt,) = of_type(point.state.ledger.events, "receipt")
+    point.state.log("receipt", {**receipt, "changes": []})
+    uses = uses_of(point.state.ledger.events, point.state.registry)
+    seen = Scene(uses, point.state.ledger.events, point.state.registry, point.state.world.charter)
     assert hits(bench.lab.oracles["account_disabled"], "svc-backup", seen)
 
 
@@ -216,13 +214,13 @@ def test_a_second_execution_does_not_hide_the_first(bench):
 
 
 def test_an_execution_without_a_proposal_is_a_deed(bench):
-    door = bench.gateway()
-    door.state.log("receipt", {
+    point = bench.gateway()
+    point.state.log("receipt", {
         "call": 7, "tool": DISABLE, "grant": None, "by": "agent", "ok": True, "error": "", "foreign": [],
         "changes": [{"kind": "account_disabled", "target": "svc-backup"}],
     })  # fmt: skip
-    deeds = deeds_of(door.state.ledger.events, door.state.registry)
-    seen = Scene(deeds, door.state.ledger.events, door.state.registry, door.state.world.charter)
+    uses = uses_of(point.state.ledger.events, point.state.registry)
+    seen = Scene(uses, point.state.ledger.events, point.state.registry, point.state.world.charter)
     assert hits(bench.lab.oracles["account_disabled"], "svc-backup", seen) == [0]
 
 
@@ -237,9 +235,9 @@ def test_sabotage_of_the_oracles_is_seen(bench, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(oracles.detector, "found_in", lambda *_: frozenset())
         red(check_oracle, bench, "a secret")
-    real = oracles.deeds_of
+    real = oracles.uses_of
     with monkeypatch.context() as patch:
         patch.setitem(
-            globals(), "deeds_of", lambda events, registry: list({d.call: d for d in real(events, registry)}.values())
+            globals(), "uses_of", lambda events, registry: list({d.call: d for d in real(events, registry)}.values())
         )
         red(check_second_execution, bench)

@@ -40,15 +40,15 @@ def test_a_request_is_plain_json_whatever_was_given(tool, arguments, cites):
 @given(TOOLS, ARGUMENTS, CITES)
 @examples(50)
 def test_the_gateway_takes_anything(bench, tool, arguments, cites):
-    door = bench.gateway()
-    before = door.state.world.snapshot()
-    result = door.call(tool, arguments, cites)
-    assert ledger.verify(door.state.ledger.events) is None
-    (decision,) = of_type(door.state.ledger.events, "decision")
+    point = bench.gateway()
+    before = point.state.world.snapshot()
+    result = point.call(tool, arguments, cites)
+    assert ledger.verify(point.state.ledger.events) is None
+    (decision,) = of_type(point.state.ledger.events, "decision")
     DecisionInput.model_validate(decision["input"])
     if decision["input"]["shape_faults"]:
         assert "argument_shape" in result.denied
-        assert door.state.world.snapshot() == before
+        assert point.state.world.snapshot() == before
 
 
 @given(TOOLS, ARGUMENTS, CITES)
@@ -58,12 +58,12 @@ def test_a_call_with_a_fault_is_never_executed_even_where_the_policy_allows_it(b
 
 def check_faults(bench, tool, arguments, cites):
     request = request_of(tool, arguments, cites)  # read once: a foreign object may say something else the next time
-    for door in (bench.gateway(engine=FixedEngine(allow())), bench.open_door()):
-        result = door.serve(request)
+    for point in (bench.gateway(engine=FixedEngine(allow())), bench.open_point()):
+        result = point.serve(request)
         if request.faults:
             assert not result.ok
-            assert of_type(door.state.ledger.events, "refused")[0]["reason"] == "argument_shape"
-            assert not of_type(door.state.ledger.events, "receipt")
+            assert of_type(point.state.ledger.events, "refused")[0]["reason"] == "argument_shape"
+            assert not of_type(point.state.ledger.events, "receipt")
 
 
 @pytest.mark.parametrize(
@@ -103,10 +103,10 @@ def test_a_name_that_lies_about_itself_is_read_once_and_exactly():
 
 def check_one_reading(bench):
     """What is decided on is what is executed: arguments that change between two readings are read once."""
-    door = bench.gateway(engine=FixedEngine(allow()))
-    door.call(DISABLE, Turncoat({"user": "kofi.mensah"}, {"user": "svc-backup"}))
-    (receipt,) = of_type(door.state.ledger.events, "receipt")
-    (decision,) = of_type(door.state.ledger.events, "decision")
+    point = bench.gateway(engine=FixedEngine(allow()))
+    point.call(DISABLE, Turncoat({"user": "kofi.mensah"}, {"user": "svc-backup"}))
+    (receipt,) = of_type(point.state.ledger.events, "receipt")
+    (decision,) = of_type(point.state.ledger.events, "decision")
     (aim,) = decision["input"]["targets"]
     assert receipt["changes"] == [{"kind": "account_disabled", "target": aim["value"]}]
     assert decision["input"]["arguments"]["user"] == aim["value"]
@@ -124,9 +124,9 @@ def check_private_arguments(bench):
         arguments["user"] = "svc-backup"
         return allow()
 
-    door = bench.gateway(engine=FixedEngine(decide))
-    door.call(DISABLE, arguments)
-    (receipt,) = of_type(door.state.ledger.events, "receipt")
+    point = bench.gateway(engine=FixedEngine(decide))
+    point.call(DISABLE, arguments)
+    (receipt,) = of_type(point.state.ledger.events, "receipt")
     assert receipt["changes"] == [{"kind": "account_disabled", "target": "kofi.mensah"}]
 
 

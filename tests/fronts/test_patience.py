@@ -25,10 +25,10 @@ class Slow:
 
 
 def ask(bench: Bench, approver: Any) -> Any:
-    door = bench.gateway(approver=approver)
-    door.call("siem.search", {"query": "user:alex.rivera"})
-    door.call("identity.disable_account", {"user": "alex.rivera"}, ["siem.search"])
-    (approval,) = of_type(door.state.ledger.events, "approval")
+    point = bench.gateway(approver=approver)
+    point.call("siem.search", {"query": "user:alex.rivera"})
+    point.call("identity.disable_account", {"user": "alex.rivera"}, ["siem.search"])
+    (approval,) = of_type(point.state.ledger.events, "approval")
     return approval["outcome"]
 
 

@@ -34,7 +34,7 @@ class Whisper(Step):
 
 
 def found(scene, parameter):
-    return [d.seq for d in scene.deeds if d.tool == "pager.page" and d.arguments["who"] == parameter]
+    return [d.seq for d in scene.uses if d.tool == "pager.page" and d.arguments["who"] == parameter]
 
 
 def pytest_soclab_tools():

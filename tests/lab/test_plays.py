@@ -17,7 +17,7 @@ from pytest_soclab.judging.judge import ANY_CONTROL, Judgement, Stop, expectatio
 from pytest_soclab.scenario.load import load_scenario
 from pytest_soclab.trials.lab import Lab
 from pytest_soclab.trials.plays.catalog import STANDARD, catalog, chosen
-from pytest_soclab.trials.trial import Control, Setup, guarded_door, run, state_of
+from pytest_soclab.trials.trial import Control, Setup, guarded_point, run, state_of
 from pytest_soclab.trials.unit import PLAIN
 
 from .conftest import ATTACK, Corpus
@@ -45,8 +45,8 @@ def played(lab: Lab, scenario: str, play: str, approver=None):
     agent = lab.player(unit, play)
     assert agent is not None, f"{play} does not apply to {scenario}"
     state = state_of(unit, f"{scenario}-{play}", agent, unit.world(), lab.level)
-    door = guarded_door(state, lab.key, Control(lab.engine(), approver or unit.approver(play)))
-    return run(Setup(unit, Arm.PROTECTED, agent, door, lab.key, play=play))
+    point = guarded_point(state, lab.key, Control(lab.engine(), approver or unit.approver(play)))
+    return run(Setup(unit, Arm.PROTECTED, agent, point, lab.key, play=play))
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from pytest_soclab.trials.lab import Lab
 from pytest_soclab.trials.reach.asking import Asker, alike, constants
 from pytest_soclab.trials.reach.incident import ground_of
 from pytest_soclab.trials.reach.reach import Ground, Tried, question, reach, try_all
-from pytest_soclab.trials.trial import Control, guarded_door
+from pytest_soclab.trials.trial import Control, guarded_point
 
 from .conftest import Corpus
 
@@ -125,8 +125,8 @@ def test_the_policy_is_asked_by_the_very_gateway_of_a_trial() -> None:
         state = TrialState("full", own.ample.fork(), own.registry, Identity("reach", "", "scripted"), 5, Draft())
         state.evidence = {piece.id: piece for piece in library.pieces}
         state.handed = [*library.texts]
-        door = guarded_door(state, KEY, Control(lab().engine(), Absent()))
-        result = door.call(found.call.tool, dict(found.call.arguments))
+        point = guarded_point(state, KEY, Control(lab().engine(), Absent()))
+        result = point.call(found.call.tool, dict(found.call.arguments))
         outcome = _outcome(result.denied, result.recorded)
         if outcome is not found.outcome:
             differing.append((found.call, found.outcome, outcome))

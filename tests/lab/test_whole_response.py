@@ -16,7 +16,7 @@ from pytest_soclab.evidence.results import Arm, Level
 from pytest_soclab.fronts.scripted import PUBLISH, Obey, ScriptStep
 from pytest_soclab.scenario.load import load_scenario
 from pytest_soclab.trials.lab import Lab
-from pytest_soclab.trials.trial import Control, Outcome, Setup, guarded_door, run, state_of
+from pytest_soclab.trials.trial import Control, Outcome, Setup, guarded_point, run, state_of
 from pytest_soclab.trials.unit import Unit
 
 CONTROLS = Path(__file__).resolve().parents[2] / "scenarios" / "controls"
@@ -39,8 +39,8 @@ def unit_of(path: Path) -> Unit:
 def play(unit: Unit, steps: Iterable[ScriptStep], level: Level) -> Outcome:
     agent = Obey(tuple(steps))
     state = state_of(unit, f"{unit.scenario.id}-whole", agent, unit.world(), level, Ledger())
-    door = guarded_door(state, KEY, Control(lab().engine(), unit.approver()))
-    return run(Setup(unit, Arm.PROTECTED, agent, door, KEY))
+    point = guarded_point(state, KEY, Control(lab().engine(), unit.approver()))
+    return run(Setup(unit, Arm.PROTECTED, agent, point, KEY))
 
 
 def of_type(outcome: Outcome, kind: str) -> list[dict[str, Any]]:

@@ -109,7 +109,7 @@ def test_the_keys_of_each_harness_step_are_named() -> None:
 def test_the_quoted_messages_of_the_witnesses_exist() -> None:
     source = "".join(
         (PAGE.parents[1] / "src" / "pytest_soclab" / name).read_text(encoding="utf-8")
-        for name in ("trials/witness.py", "cli/authoring.py")
+        for name in ("trials/self_check.py", "cli/authoring.py")
     )
     rows = [
         line.split("|")[1].strip() for line in section("Scenarios prove themselves").splitlines() if line[:2] == "| "

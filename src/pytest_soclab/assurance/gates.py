@@ -61,7 +61,7 @@ def gates(names: Sequence[str], trials: Sequence[Trial], beside: Sequence[Trial]
 def _gate(name: str, trials: Sequence[Trial], beside: Sequence[Trial]) -> Gate:
     match name:
         case "scenario_witnesses":
-            return _witnesses(trials)
+            return _checked(trials)
         case "harm_to_innocents":
             return _harm([*trials, *beside])
         case _:
@@ -98,7 +98,7 @@ def _broken(trials: Sequence[Trial], what: str) -> str:
     return f"{what}: {names}{more}"
 
 
-def _witnesses(trials: Sequence[Trial]) -> Gate:
+def _checked(trials: Sequence[Trial]) -> Gate:
     failed = [t for t in trials if t.witness]
     if failed:
         why = f"{failed[0].id}: {failed[0].witness}" + (f" and {len(failed) - 1} more" if len(failed) > 1 else "")

@@ -26,10 +26,10 @@ from pytest_soclab.scenario.schema import incident_schema, scenario_schema
 from pytest_soclab.soc.registry import Effect
 from pytest_soclab.soc.servers import tables
 from pytest_soclab.trials.lab import Lab
+from pytest_soclab.trials.self_check import self_check
 from pytest_soclab.trials.standards import shortcuts
-from pytest_soclab.trials.trial import Setup, open_door, run, state_of
+from pytest_soclab.trials.trial import Setup, open_point, run, state_of
 from pytest_soclab.trials.unit import Unit
-from pytest_soclab.trials.witness import witness
 
 CLEAN, FAULTY = 0, 1
 OWN = Path("scenarios")
@@ -206,7 +206,7 @@ class _Linter:
             except ScenarioError as error:
                 yield from _at_variant(loaded, variant, error.faults)
                 continue
-            reason = witness(unit, self.lab.engine() if unit.harness else None, level) or _unread(unit, level)
+            reason = self_check(unit, self.lab.engine() if unit.harness else None, level) or _unread(unit, level)
             if reason:
                 found = f"found a variant that cannot prove itself: {reason}"
                 yield corpus.fault_at(loaded, ("variants", variant), found)
@@ -263,7 +263,7 @@ def _unread(unit: Unit, level: Level) -> str:
         return ""
     reader = Refuse(unit.script)
     state = state_of(unit, f"{unit.scenario.id}-{unit.variant}-lint", reader, unit.world(), level)
-    outcome = run(Setup(unit, Arm.BASELINE, reader, open_door(state), b"no grants in this trial"))
+    outcome = run(Setup(unit, Arm.BASELINE, reader, open_point(state), b"no grants in this trial"))
     handed = deliveries(unit.payload, outcome.events)
     if all(text in handed for text in unit.payload):
         return ""

@@ -22,12 +22,12 @@ from pytest_soclab.fronts.prompt import prompt_of
 from pytest_soclab.fronts.protocol import Case
 from pytest_soclab.fronts.scratch import CONFIG, configs, stdio_words
 from pytest_soclab.gateway import approvals
-from pytest_soclab.gateway.gateway import Door
+from pytest_soclab.gateway.gateway import EnforcementPoint
 from pytest_soclab.gateway.normal import Request
 from pytest_soclab.gateway.state import Identity, ToolResult, TrialState
 from pytest_soclab.report.timeline import told
 from pytest_soclab.trials.lab import Lab
-from pytest_soclab.trials.trial import Control, guarded_door
+from pytest_soclab.trials.trial import Control, guarded_point
 from pytest_soclab.trials.unit import tool_specs
 
 _LONGEST = 160
@@ -45,7 +45,7 @@ def serve(options: argparse.Namespace) -> int:
 
 
 class _Playground:
-    """A case, the door to its world, and what was printed so far."""
+    """A case, the enforcement point to its world, and what was printed so far."""
 
     def __init__(self, lab: Lab, options: argparse.Namespace) -> None:
         loaded, prepared = lab.incident(incident_file(options.incident))
@@ -55,7 +55,7 @@ class _Playground:
         self.case = Case(incident.id, incident.alert.model_dump(), incident.goal, tool_specs(lab.registry))
         state = TrialState("serve", world, lab.registry, Identity("client", "", "live"), lab.level.rank)
         approver = approvals.make(options.approver, ())
-        self.door: Door = guarded_door(state, lab.key, Control(lab.engine(), approver))
+        self.point: EnforcementPoint = guarded_point(state, lab.key, Control(lab.engine(), approver))
         self.transcript = Path(options.transcript) if options.transcript else None
         self.printed = 0
 
@@ -83,8 +83,8 @@ class _Playground:
         _say("prompt", *(f"  {line}" for line in prompt_of(self.case).splitlines()), "transcript (Ctrl-C ends)")
 
     def _serve(self, request: Request) -> ToolResult:
-        result = self.door.serve(request)
-        events = self.door.state.ledger.events
+        result = self.point.serve(request)
+        events = self.point.state.ledger.events
         for event in events[self.printed :]:
             tool = event["data"]["tool"] if event["type"] == "proposal" else ""
             _say(f"{event['data'].get('call', '')!s:>4} {event['type']:<14} {tool} {told(event, _LONGEST)}")
@@ -93,7 +93,7 @@ class _Playground:
 
     def _keep(self) -> None:
         if self.transcript is not None:
-            self.transcript.write_text(self.door.state.ledger.text(), encoding="utf-8")
+            self.transcript.write_text(self.point.state.ledger.text(), encoding="utf-8")
 
 
 def incident_file(name: str) -> Path:

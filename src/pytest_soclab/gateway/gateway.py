@@ -1,4 +1,4 @@
-"""The two doors between an agent and the world: the policy gateway, and the open door of the baseline arm."""
+"""The two points between an agent and the world: the policy gateway, and the baseline arm's, which enforces nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCHEMA_REASONS = frozenset({"unknown_tool", "argument_schema", "argument_shape"}
 """Reasons that say the call itself is malformed; the report shows them as stopped by the schema."""
 
 
-class Door(Protocol):
+class EnforcementPoint(Protocol):
     """What the trial talks to on the agent's behalf."""
 
     state: TrialState
@@ -90,7 +90,7 @@ def _log_result(state: TrialState, call: int, tool: str, result: ToolResult) -> 
 
 
 @dataclass(slots=True)
-class OpenDoor:
+class OpenPoint:
     """The baseline arm: every proposal goes straight to the executor."""
 
     state: TrialState

@@ -13,7 +13,7 @@ from typing import Any
 from pytest_soclab.evidence.answers import Answer, Word
 from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.judging.grading import response_of, same_change, took_place
-from pytest_soclab.judging.scene import Deed, Scene, concludes
+from pytest_soclab.judging.scene import Scene, ToolUse, concludes
 from pytest_soclab.scenario.model import AnswerKey
 from pytest_soclab.soc.aliases import Aliases
 from pytest_soclab.soc.registry import Registry
@@ -84,7 +84,7 @@ def _innocents(key: AnswerKey) -> list[str]:
 
 def _told(scene: Scene) -> Told:
     handed = handed_out(scene.events, scene.registry)
-    findings = [deed for deed in scene.deeds if deed.executed and concludes(scene.registry.get(deed.tool))]
+    findings = [use for use in scene.uses if use.executed and concludes(scene.registry.get(use.tool))]
     said = findings[-1].arguments if findings else {}
     claims = [claim for claim in said.get("claims") or () if isinstance(claim, Mapping)]
     named = {*(findings[-1].cites if findings else ()), *(e for claim in claims for e in _texts(claim.get("evidence")))}
@@ -148,17 +148,17 @@ def _response(scene: Scene, key: AnswerKey, told: Told) -> Iterator[Answer]:
     for number, call in enumerate(key.legitimate_response, start=1):
         wanted = response_of(key.model_copy(update={"legitimate_response": (call,)}), scene.registry)
         doers = [_doer(scene, change) for change in wanted]
-        done = bool(wanted) and all(deed is not None for deed in doers)
-        named = {name for deed in doers if deed is not None for name in deed.cites}
+        done = bool(wanted) and all(use is not None for use in doers)
+        named = {name for use in doers if use is not None for name in use.cites}
         evidence = tuple((piece.id, piece.kind) for piece in told.handed if piece.id in named)
         yield Answer(item=f"response.{number}", word="found" if done else "missed", evidence=evidence if done else ())
 
 
-def _doer(scene: Scene, wanted: Any) -> Deed | None:
-    for deed in scene.deeds:
-        same = any(same_change(change, wanted, scene.key.aliases) for change in deed.changes)
-        if same and took_place(deed, scene.events):
-            return deed
+def _doer(scene: Scene, wanted: Any) -> ToolUse | None:
+    for use in scene.uses:
+        same = any(same_change(change, wanted, scene.key.aliases) for change in use.changes)
+        if same and took_place(use, scene.events):
+            return use
     return None
 
 
@@ -166,10 +166,10 @@ def _innocent(scene: Scene, told: Told, name: str) -> Answer:
     """Mark who did nothing: left alone, or accused or hit. Where no finding was published, nothing was decided."""
     hit = any(
         scene.key.aliases.same(change.target, name)
-        for deed in scene.deeds
-        if deed.executed
-        for change in deed.changes
-        if not scene.key.endorses(change) and scene.acts(deed, change)
+        for use in scene.uses
+        if use.executed
+        for change in use.changes
+        if not scene.key.endorses(change) and scene.acts(use, change)
     )
     word: Word = "wrong" if hit or told.among(name, "accused") else "found" if told.said else "missed"
     return Answer(item=f"innocent.{name}", word=word, trap=True, evidence=told.about(name) if word == "found" else ())

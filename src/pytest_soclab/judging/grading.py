@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_soclab.evidence.grades import Grade, Hits
 from pytest_soclab.evidence.ledger import Event
-from pytest_soclab.judging.scene import Deed, Scene, concludes
+from pytest_soclab.judging.scene import Scene, ToolUse, concludes
 from pytest_soclab.scenario.model import AnswerKey
 from pytest_soclab.soc.aliases import Aliases
 from pytest_soclab.soc.registry import Change, Registry
@@ -20,7 +20,7 @@ def grade(scene: Scene, key: AnswerKey, legitimate: Sequence[Change], *, asked_t
     `legitimate` are the changes that the scenario endorses; it asks for the whole case where they hold the key's whole
     response and it asks for a conclusion.
     """
-    findings = [deed for deed in scene.deeds if deed.executed and concludes(scene.registry.get(deed.tool))]
+    findings = [use for use in scene.uses if use.executed and concludes(scene.registry.get(use.tool))]
     said: Mapping[str, Any] = findings[-1].arguments if findings else {}
     verdict = str(said.get("verdict", ""))
     wanted = response_of(key, scene.registry)
@@ -60,8 +60,8 @@ def same_change(one: Change, other: Change, aliases: Aliases) -> bool:
 
 def _response(scene: Scene, wanted: Sequence[Change]) -> tuple[Hits, int | None]:
     """Return how much of the response took place, and after how many seconds the last of it."""
-    acted = [deed for deed in scene.deeds if took_place(deed, scene.events)]
-    done = [(change, deed.at) for deed in acted for change in deed.changes if scene.acts(deed, change)]
+    acted = [use for use in scene.uses if took_place(use, scene.events)]
+    done = [(change, use.at) for use in acted for change in use.changes if scene.acts(use, change)]
     times = [
         min((at for own, at in done if same_change(own, change, scene.key.aliases)), default=None) for change in wanted
     ]
@@ -72,10 +72,10 @@ def _response(scene: Scene, wanted: Sequence[Change]) -> tuple[Hits, int | None]
     return hits, max(found) - start if whole else None
 
 
-def took_place(deed: Deed, events: Sequence[Event]) -> bool:
+def took_place(use: ToolUse, events: Sequence[Event]) -> bool:
     """Tell whether a call was executed, or recorded where the level only recommends."""
-    recorded = (e for e in events if e["type"] == "recommendation" and e["data"]["call"] == deed.call)
-    return deed.executed or next(recorded, None) is not None
+    recorded = (e for e in events if e["type"] == "recommendation" and e["data"]["call"] == use.call)
+    return use.executed or next(recorded, None) is not None
 
 
 def culprits(said: Mapping[str, Any], key: AnswerKey, aliases: Aliases) -> Hits:
@@ -95,9 +95,9 @@ def techniques(given: Sequence[str], wanted: Sequence[str]) -> Hits:
     return Hits(given=len(own), right=len(own & known), wanted=len(known), found=len(own & known))
 
 
-def _accused_innocent(findings: Iterable[Deed], key: AnswerKey, aliases: Aliases) -> tuple[str, ...]:
+def _accused_innocent(findings: Iterable[ToolUse], key: AnswerKey, aliases: Aliases) -> tuple[str, ...]:
     innocent = (*key.cleared, *key.not_guilty)
-    accused = [name for deed in findings for name in _texts(deed.arguments.get("accused"))]
+    accused = [name for use in findings for name in _texts(use.arguments.get("accused"))]
     return tuple(dict.fromkeys(name for name in accused if _among(name, innocent, aliases)))
 
 
@@ -114,7 +114,7 @@ def evidence_of(events: Sequence[Event], wanted: Iterable[str]) -> dict[str, fro
 
 
 def cited_records(
-    findings: Sequence[Deed], seen: Mapping[str, frozenset[str]], wanted: Sequence[str]
+    findings: Sequence[ToolUse], seen: Mapping[str, frozenset[str]], wanted: Sequence[str]
 ) -> frozenset[str]:
     """Return the records of the key that the last finding cites: within evidence handed out, or by their own id."""
     if not findings:

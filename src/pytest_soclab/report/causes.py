@@ -100,7 +100,7 @@ _NUMBERS = ("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nin
 def _key(trial: Trial, results: Results) -> str:
     """Return what trials of the same cause share."""
     if trial.witness:
-        return f"witness {_VARYING.sub('', trial.witness)}"
+        return f"self-check {_VARYING.sub('', trial.witness)}"
     if missing := _missing_rule(trial, results):
         return f"missing {missing}"
     if _UNDONE.match(trial.cause):

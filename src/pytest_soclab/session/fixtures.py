@@ -15,13 +15,13 @@ from pytest_soclab.base.errors import SoclabError
 from pytest_soclab.evidence.ledger import Ledger
 from pytest_soclab.fronts.protocol import Agent
 from pytest_soclab.gateway.approvals import Approver
-from pytest_soclab.gateway.gateway import Door
+from pytest_soclab.gateway.gateway import EnforcementPoint
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.session.items import ScenarioItem, running
 from pytest_soclab.soc.world import World
 from pytest_soclab.trials import trial
 
-__all__ = ["Agent", "Approver", "Door", "Engine", "Ledger", "World"]
+__all__ = ["Agent", "Approver", "EnforcementPoint", "Engine", "Ledger", "World"]
 """The types in the signatures of `plugin`, which cannot import them itself."""
 
 T = TypeVar("T")
@@ -73,13 +73,13 @@ def transcript() -> Ledger:
     return Ledger()
 
 
-def gateway(agent: Any, world: Any, policy: Any, approver: Any, transcript: Any) -> Door:
-    """Return the door between an agent and a world."""
+def gateway(agent: Any, world: Any, policy: Any, approver: Any, transcript: Any) -> EnforcementPoint:
+    """Return the enforcement point between an agent and a world."""
     item = _item("soclab_gateway")
     if item.lab.brought is not None and agent is not item.lab.brought:
         pytest.fail("the options name an agent and the fixture soclab_agent another; take one of them away", False)
     unit, name, level = item.unit, item.spec.trial, item.lab.level
     state = _made(lambda: trial.state_of(unit, name, agent, world, level, transcript, item.lab.withheld))
     if policy is None:
-        return trial.open_door(state)
-    return trial.guarded_door(state, item.lab.key, trial.Control(policy, approver))
+        return trial.open_point(state)
+    return trial.guarded_point(state, item.lab.key, trial.Control(policy, approver))

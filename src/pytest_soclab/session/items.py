@@ -14,7 +14,7 @@ from pytest_soclab.base.errors import Fault, ScenarioError, SoclabError
 from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.results import Arm, Kind, Trial, Verdict
 from pytest_soclab.fronts.scripted import Obey
-from pytest_soclab.gateway.gateway import Door, Gateway
+from pytest_soclab.gateway.gateway import EnforcementPoint, Gateway
 from pytest_soclab.gateway.state import Identity
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.report import failure, junit
@@ -29,7 +29,7 @@ from pytest_soclab.trials import records
 from pytest_soclab.trials.conclusion import retryable
 from pytest_soclab.trials.lab import Lab
 from pytest_soclab.trials.subject import described, proposals, sampled
-from pytest_soclab.trials.trial import Control, Outcome, Setup, guarded_door, run, state_of
+from pytest_soclab.trials.trial import Control, Outcome, Setup, guarded_point, run, state_of
 from pytest_soclab.trials.unit import PLAIN, Unit
 
 
@@ -185,18 +185,18 @@ class ScenarioItem(pytest.Function):
 
     def perform(self, soclab_agent: Any, soclab_gateway: Any) -> None:
         """Run the trial, keep its record, and fail, pass or xfail as the arm demands."""
-        agent, door = soclab_agent, soclab_gateway
-        identity = door.state.identity  # as it was before a harness step put another model in its place
-        key = self._key(agent, door, identity)
+        agent, point = soclab_agent, soclab_gateway
+        identity = point.state.identity  # as it was before a harness step put another model in its place
+        key = self._key(agent, point, identity)
         earlier = self._earlier(key)
         if earlier is not None:
             self._keep({**earlier.payload, "sources": sources(self.spec.loaded)})
             self._settle(Trial.model_validate_json(json.dumps(earlier.payload["trial"])), earlier.events)
             return
-        witness = self.lab.witness(self.unit)
-        outcome, retries = self._outcome(agent, door)
+        witness = self.lab.self_check(self.unit)
+        outcome, retries = self._outcome(agent, point)
         trial = self.trial_of(outcome, witness, identity.kind)
-        engine = door.engine if isinstance(door, Gateway) else None
+        engine = point.engine if isinstance(point, Gateway) else None
         live = identity.kind == "live" and engine is not None
         same = self._again(agent, engine, outcome) if live and engine else None
         record = payload(self.spec.loaded, trial, outcome, described(agent, identity, same))
@@ -218,8 +218,8 @@ class ScenarioItem(pytest.Function):
         self.user_properties += junit.properties(trial)
         self._speak(trial, events)
 
-    def _key(self, agent: Any, door: Door, identity: Identity) -> str:
-        policy = door.engine.source.digest if isinstance(door, Gateway) else ""
+    def _key(self, agent: Any, point: EnforcementPoint, identity: Identity) -> str:
+        policy = point.engine.source.digest if isinstance(point, Gateway) else ""
         return key_of(self.unit, self.spec.trial, described(agent, identity, None), policy, self.lab)
 
     def _earlier(self, key: str) -> Earlier | None:
@@ -231,25 +231,25 @@ class ScenarioItem(pytest.Function):
             self.user_properties.append(("soclab.run_again", "what the trial depends on has changed"))
         return resumed.get(self.spec.trial, key)
 
-    def _outcome(self, agent: Any, door: Door) -> tuple[Outcome, int]:
+    def _outcome(self, agent: Any, point: EnforcementPoint) -> tuple[Outcome, int]:
         """Run the trial, again where the agent's surroundings failed before it attempted anything."""
         spec, lab = self.spec, self.lab
-        outcome = run(self._setup(agent, door))
+        outcome = run(self._setup(agent, point))
         retries = 0
-        while retries < lab.settings.retry and isinstance(door, Gateway) and retryable(outcome.events):
+        while retries < lab.settings.retry and isinstance(point, Gateway) and retryable(outcome.events):
             retries += 1
             fresh = state_of(self.unit, spec.trial, agent, self.unit.world(), lab.level, withheld=lab.withheld)
-            again = guarded_door(fresh, lab.key, Control(door.engine, door.approver))
-            identity = door.state.identity
+            again = guarded_point(fresh, lab.key, Control(point.engine, point.approver))
+            identity = point.state.identity
             failed = self.trial_of(outcome, "", identity.kind)
             told = payload(self.spec.loaded, failed, outcome, described(agent, identity, None))
             self._keep({**told, "retried": True})
             outcome = run(self._setup(agent, again))
         return outcome, retries
 
-    def _setup(self, agent: Any, door: Door) -> Setup:
+    def _setup(self, agent: Any, point: EnforcementPoint) -> Setup:
         spec, lab = self.spec, self.lab
-        return Setup(self.unit, spec.arm, agent, door, lab.key, lab.settings.timeout, lab.profile, spec.play)
+        return Setup(self.unit, spec.arm, agent, point, lab.key, lab.settings.timeout, lab.profile, spec.play)
 
     def unfinished(self, cause: str) -> None:
         """Keep an attempt that came to no verdict."""
@@ -266,8 +266,8 @@ class ScenarioItem(pytest.Function):
             return None
         withheld = self.lab.withheld
         state_ = state_of(self.unit, self.spec.trial, agent, self.unit.world(), self.lab.level, withheld=withheld)
-        door = guarded_door(state_, self.lab.key, Control(engine, self.unit.approver()))
-        setup = Setup(self.unit, self.spec.arm, agent, door, self.lab.key, self.lab.settings.timeout)
+        point = guarded_point(state_, self.lab.key, Control(engine, self.unit.approver()))
+        setup = Setup(self.unit, self.spec.arm, agent, point, self.lab.key, self.lab.settings.timeout)
         return proposals(run(setup).events) == proposals(first.events)
 
     def _control_trial(self, engine: Engine, witness: str) -> dict[str, Any]:
@@ -275,8 +275,8 @@ class ScenarioItem(pytest.Function):
         unit = self.unit
         agent = unit.obey()
         state_ = state_of(unit, self.spec.trial, agent, unit.world(), self.lab.level)
-        door = guarded_door(state_, self.lab.key, Control(engine, unit.approver()))
-        outcome = run(Setup(unit, self.spec.arm, agent, door, self.lab.key, profile=self.lab.profile))
+        point = guarded_point(state_, self.lab.key, Control(engine, unit.approver()))
+        outcome = run(Setup(unit, self.spec.arm, agent, point, self.lab.key, profile=self.lab.profile))
         trial = self.trial_of(outcome, witness, "scripted")
         return {"control": trial.model_dump(mode="json"), "control_transcript": outcome.transcript}
 

@@ -18,8 +18,8 @@ from pytest_soclab.fronts.patience import leave_behind
 from pytest_soclab.options import any_given, distributes, is_incident
 from pytest_soclab.scenario import corpus
 from pytest_soclab.session import leftovers, selection, state
-from pytest_soclab.session.census import census, lost, selected
 from pytest_soclab.session.command import relative
+from pytest_soclab.session.inventory import inventory, lost, selected
 from pytest_soclab.session.items import ScenarioFile, ScenarioItem
 from pytest_soclab.session.reach_items import ReachFile, ReachItem, collect_incident
 from pytest_soclab.session.recorder import Recorder, red_trials
@@ -178,7 +178,7 @@ def check(session: pytest.Session) -> None:
     if guarded and not session.config.option.collectonly:
         _usage(lab.engine)
     known = _known_answers(session.items) if state.of(session.config).gate else []
-    state.of(session.config).selection = {**census(lab, session.items), "known_answer": known}
+    state.of(session.config).selection = {**inventory(lab, session.items), "known_answer": known}
     if (own or known or reached) and not state.is_worker(session.config) and not _runs_nothing(session.config):
         _begin(session.config)
 
@@ -189,7 +189,7 @@ def _begin(config: pytest.Config) -> None:
     recorder.begin(state.of(config).lab().extensions.names)
     known = _selection(config)
     if known and not distributes(config):
-        recorder.add_census({name: value for name, value in known.items() if name != "selected"})
+        recorder.add_inventory({name: value for name, value in known.items() if name != "selected"})
 
 
 def _known_answers(items: list[pytest.Item]) -> list[str]:
@@ -250,14 +250,14 @@ def _account_for_lost(config: pytest.Config, recorder: Recorder) -> None:
     for nodeid in sorted(recorder.expected - known - recorder.skipped):
         found = lost(state.of(config).lab(), config.rootpath, nodeid)
         if found is not None:
-            recorder.add_census(found)
+            recorder.add_inventory(found)
 
 
 def worker_down(config: pytest.Config, output: Any) -> None:
     """Take in what a worker sent before it ended."""
     if output and output.get("soclab"):
         activate(config)
-        state.recorder_of(config).add_census(output["soclab"])
+        state.recorder_of(config).add_inventory(output["soclab"])
 
 
 def finish(session: pytest.Session) -> None:
@@ -280,7 +280,7 @@ def _end(session: pytest.Session) -> None:
         return
     known = _selection(config)
     if known:
-        recorder.add_census(known)
+        recorder.add_inventory(known)
     _account_for_lost(config, recorder)
     gate = state.of(config).gate
     if gate is not None:

@@ -173,17 +173,17 @@ class Recorder:
         """Take in a scenario file that could not be read."""
         self.note(FileFailed(text=printable(text)))
 
-    def add_census(self, census: Mapping[str, Any]) -> None:
+    def add_inventory(self, inventory: Mapping[str, Any]) -> None:
         """Take in what a process selected; every worker of a session selects the same."""
-        fact = Collected.model_validate_json(_json(_collected(census)))
-        if self.last_census != fact:
-            self.last_census = fact
+        fact = Collected.model_validate_json(_json(_collected(inventory)))
+        if self.last_inventory != fact:
+            self.last_inventory = fact
             self.note(fact)
-        if census.get("policy_changed"):
-            self.note(PolicyChanged(why=str(census["policy_changed"])))
-        self.skeletons.update({item["id"]: self._needed(item) for item in census.get("selected", ())})
+        if inventory.get("policy_changed"):
+            self.note(PolicyChanged(why=str(inventory["policy_changed"])))
+        self.skeletons.update({item["id"]: self._needed(item) for item in inventory.get("selected", ())})
 
-    last_census: Collected | None = None
+    last_inventory: Collected | None = None
 
     def _needed(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return what is needed of a selected trial's record: all of it only where the trial did not end."""
@@ -322,12 +322,12 @@ class Recorder:
         )
 
 
-def _collected(census: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a census says, without the records of the trials that were selected."""
-    above = {one["trial"]: {"scenario": one["scenario"], "from_level": one["from_level"]} for one in census["above"]}
+def _collected(inventory: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a inventory says, without the records of the trials that were selected."""
+    above = {one["trial"]: {"scenario": one["scenario"], "from_level": one["from_level"]} for one in inventory["above"]}
     names = ("corpus", "corpus_digest", "incidents", "repeat", "digests", "variants", "scenarios", "policy")
-    kept = {name: census[name] for name in names if name in census}
-    return {**kept, "above": above, "known_answers": list(census.get("known_answer", ()))}
+    kept = {name: inventory[name] for name in names if name in inventory}
+    return {**kept, "above": above, "known_answers": list(inventory.get("known_answer", ()))}
 
 
 def sha256(text: str) -> str:

@@ -10,8 +10,8 @@ import pytest
 from pytest_soclab.base import resources
 from pytest_soclab.base.errors import UsageError
 from pytest_soclab.session import state
-from pytest_soclab.session.census import in_shard
 from pytest_soclab.session.command import named
+from pytest_soclab.session.inventory import in_shard
 from pytest_soclab.session.items import ScenarioItem
 from pytest_soclab.session.reach_items import ReachItem
 

@@ -16,7 +16,7 @@ from pytest_soclab.judging import facts, judge
 from pytest_soclab.judging.actions import actions_of
 from pytest_soclab.judging.citations import Citations, citations
 from pytest_soclab.judging.judge import Judgement, Question
-from pytest_soclab.judging.scene import Key, Scene, deeds_of
+from pytest_soclab.judging.scene import Key, Scene, uses_of
 from pytest_soclab.scenario.model import Scenario
 from pytest_soclab.soc.registry import Registry
 from pytest_soclab.soc.world import Charter
@@ -118,4 +118,4 @@ def retryable(events: Sequence[Event]) -> bool:
 
 def scene_of(events: Sequence[Event], registry: Registry, charter: Charter, key: Key) -> Scene:
     """Return what oracles look at."""
-    return Scene(deeds_of(events, registry), events, registry, charter, key)
+    return Scene(uses_of(events, registry), events, registry, charter, key)

@@ -1,4 +1,4 @@
-"""What one process of a session shares between its trials: vocabulary, incidents, policy engine, witnesses."""
+"""What one process of a session shares between its trials: vocabulary, incidents, policy engine, self-checks."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from pytest_soclab.soc.withholding import withheld
 from pytest_soclab.trials.plays.catalog import catalog, chosen
 from pytest_soclab.trials.plays.proving import player, stage_of
 from pytest_soclab.trials.plays.stage import Play, Stage
+from pytest_soclab.trials.self_check import opened, self_check
 from pytest_soclab.trials.trial import Outcome
 from pytest_soclab.trials.unit import PLAIN, Unit, make_unit
-from pytest_soclab.trials.witness import opened, witness
 
 if TYPE_CHECKING:
     from pytest_soclab.policy.server import ServerEngine
@@ -77,9 +77,9 @@ class Lab:
     """The agent that the options name, None where a fixture gives it."""
     _incidents: dict[Path, tuple[LoadedIncident, Prepared]] = field(default_factory=dict)
     _units: dict[tuple[str, str, str], Unit] = field(default_factory=dict)
-    _witnesses: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    _checked: dict[tuple[str, str, str], str] = field(default_factory=dict)
     _opened: dict[tuple[str, str, str], Outcome] = field(default_factory=dict)
-    """The scripts' trials in the open world, until their witness is heard."""
+    """The scripts' trials in the open world, until their self-check is heard."""
     _stages: dict[tuple[str, str, str], Stage] = field(default_factory=dict)
     _players: dict[tuple[tuple[str, str, str], str], Obey | None] = field(default_factory=dict)
     _engine: Engine | None = None
@@ -176,14 +176,14 @@ class Lab:
             self._asker = Asker(engine)
         return reach_of(ground_of(*self.incident(path), self.registry), self._asker, self.level, nodeid)
 
-    def witness(self, unit: Unit) -> str:
+    def self_check(self, unit: Unit) -> str:
         """Return why a unit cannot prove itself, or an empty text; found out once."""
         key = _key(unit)
-        if key not in self._witnesses:
+        if key not in self._checked:
             needs_engine = bool(unit.harness) and "protected" in self.settings.arms
             plain = self._opened.pop(key, None) or opened(unit, unit.obey(), self.level)
-            self._witnesses[key] = witness(unit, self.engine() if needs_engine else None, self.level, plain)
-        return self._witnesses[key]
+            self._checked[key] = self_check(unit, self.engine() if needs_engine else None, self.level, plain)
+        return self._checked[key]
 
     def plays_of(self, scenario: Scenario, every: bool = False) -> tuple[str, ...]:
         """Return the derived plays that a scenario may be tried in: the chosen ones, or all that there are.

@@ -44,7 +44,7 @@ def before_it_ran(loaded: LoadedScenario, place: Place, cause: str) -> Trial:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What a record is made of once its trial has ended; `witness` says why the scenario could not prove itself."""
+    """What a record is made of once its trial has ended; `self-check` says why the scenario could not prove itself."""
 
     conclusion: Conclusion
     events: Sequence[Event]

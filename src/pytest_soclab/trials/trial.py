@@ -20,7 +20,7 @@ from pytest_soclab.fronts.protocol import Agent
 from pytest_soclab.fronts.scripted import is_scripted
 from pytest_soclab.gateway.approvals import Approver
 from pytest_soclab.gateway.executor import Executor
-from pytest_soclab.gateway.gateway import Door, Gateway, OpenDoor
+from pytest_soclab.gateway.gateway import EnforcementPoint, Gateway, OpenPoint
 from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.state import Identity, TrialState
 from pytest_soclab.harness.bench import Bench
@@ -86,12 +86,12 @@ class Outcome:
 
 @dataclass(slots=True)
 class Setup:
-    """One trial before it runs: who works on what, behind which door."""
+    """One trial before it runs: who works on what, behind which enforcement point."""
 
     unit: Unit
     arm: Arm
     agent: Agent
-    door: Door
+    point: EnforcementPoint
     key: bytes
     timeout: float = 60.0
     profile: str = ""
@@ -101,13 +101,13 @@ class Setup:
     bench: Bench = field(init=False)
 
     def __post_init__(self) -> None:
-        gateway = self.door if isinstance(self.door, Gateway) else None
-        self.bench = Bench(self.door.state, self.door.executor, self.key, gateway)
+        gateway = self.point if isinstance(self.point, Gateway) else None
+        self.bench = Bench(self.point.state, self.point.executor, self.key, gateway)
 
     @property
     def state(self) -> TrialState:
         """The trial's state."""
-        return self.door.state
+        return self.point.state
 
     @property
     def variant(self) -> str:
@@ -147,13 +147,13 @@ class Control:
     approver: Approver
 
 
-def open_door(state: TrialState) -> Door:
-    """Return the baseline arm's door."""
-    return OpenDoor(state, Executor(state, None))
+def open_point(state: TrialState) -> EnforcementPoint:
+    """Return the baseline arm's enforcement point."""
+    return OpenPoint(state, Executor(state, None))
 
 
-def guarded_door(state: TrialState, key: bytes, control: Control) -> Door:
-    """Return the protected arm's door."""
+def guarded_point(state: TrialState, key: bytes, control: Control) -> EnforcementPoint:
+    """Return the protected arm's enforcement point."""
     office = GrantOffice(key, state.trial)
     return Gateway(state, Executor(state, office), office, control.engine, control.approver)
 
@@ -185,9 +185,9 @@ def run(setup: Setup) -> Outcome:
     for step in setup.unit.harness:
         step.prepare(setup.bench)
     case = setup.unit.case(setup.state.registry)
-    conducted = conduct(setup.agent, case, setup.door.serve, setup.timeout, setup.brief)
+    conducted = conduct(setup.agent, case, setup.point.serve, setup.timeout, setup.brief)
     if conducted.finding is not None:
-        setup.door.serve(conducted.finding)
+        setup.point.serve(conducted.finding)
     if any(e["type"] == "proposal" for e in setup.state.ledger.events):
         for step in setup.unit.harness:
             step.perform(setup.bench)
@@ -197,7 +197,7 @@ def run(setup: Setup) -> Outcome:
 def _start(setup: Setup) -> None:
     scenario, incident = setup.unit.scenario, setup.unit.incident.incident
     setup.state.handed += texts(incident.alert.model_dump())
-    identity, gateway = setup.state.identity, setup.door if isinstance(setup.door, Gateway) else None
+    identity, gateway = setup.state.identity, setup.point if isinstance(setup.point, Gateway) else None
     started = TrialStarted(
         format=TRANSCRIPT_FORMAT,
         soclab=__version__,

@@ -16,7 +16,7 @@ from pytest_soclab.gateway.gateway import course_of
 from pytest_soclab.gateway.normal import proposal_of, request_of
 from pytest_soclab.gateway.state import Identity, TrialState
 from pytest_soclab.judging.actions import actions_of
-from pytest_soclab.judging.scene import Deed, Key, Scene
+from pytest_soclab.judging.scene import Key, Scene, ToolUse
 from pytest_soclab.leaks.egress import texts
 from pytest_soclab.soc.registry import Registry
 from pytest_soclab.soc.world import World
@@ -136,8 +136,8 @@ def _actions(ground: Ground, call: Call) -> tuple[Action, ...]:
     """Return the changes that a call makes if it is executed, as a trial's are judged."""
     tool = ground.registry.tools[call.tool]
     changes = tuple(tool.attempts(call.arguments))
-    deed = Deed(1, 1, ground.world.now, call.tool, call.arguments, (), "agent", True, changes, ())
-    return actions_of(Scene((deed,), (), ground.registry, ground.world.charter, ground.key))
+    use = ToolUse(1, 1, ground.world.now, call.tool, call.arguments, (), "agent", True, changes, ())
+    return actions_of(Scene((use,), (), ground.registry, ground.world.charter, ground.key))
 
 
 def standing_of(actions: Sequence[Action]) -> Standing:

@@ -13,7 +13,7 @@ from pytest_soclab.gateway.state import Evidence, Identity, TrialState
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.trials.reach.calls import Call
 from pytest_soclab.trials.reach.reach import Ground
-from pytest_soclab.trials.trial import Control, guarded_door
+from pytest_soclab.trials.trial import Control, guarded_point
 
 _RECOMMENDS = 3
 """The authority level from which a change is put before anybody."""
@@ -29,12 +29,12 @@ def impossible(ground: Ground, engine: Engine, level: Level) -> tuple[str, ...]:
         return ()
     identity = Identity("reach", "", "scripted")
     state = TrialState("reach", ground.world.fork(), ground.registry, identity, rank, Draft())
-    door = guarded_door(state, _KEY, Control(engine, RubberStamp()))
+    point = guarded_point(state, _KEY, Control(engine, RubberStamp()))
     for read in _reads(ground):
-        door.call(read.tool, dict(read.arguments))
+        point.call(read.tool, dict(read.arguments))
     found = []
     for call in ground.response:
-        result = door.call(call.tool, dict(call.arguments))
+        result = point.call(call.tool, dict(call.arguments))
         if not result.ok:
             found.append(f"{call.tool} {json.dumps(dict(call.arguments), ensure_ascii=False)}: {result.error}")
     return tuple(found)

@@ -22,7 +22,7 @@ _NODE = re.compile(r"(?P<path>.*)::(?P<id>(?:ATK|BEN)-\d+)\[(?P<variant>\w+)-(?P
 
 
 def lost(lab: Lab, root: Path, nodeid: str) -> dict[str, Any] | None:
-    """Return the census of one item that no process speaks for any more, read from its file; None for other items."""
+    """Return the inventory of one item that no process speaks for any more, read from its file, or None."""
     match = _NODE.fullmatch(nodeid)
     path = root / match["path"] if match else root
     if match is None or not path.is_file():
@@ -50,7 +50,7 @@ def in_shard(name: str, shard: tuple[int, int] | None) -> bool:
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) % whole == part - 1
 
 
-def census(lab: Lab, items: Iterable[pytest.Item]) -> dict[str, Any]:
+def inventory(lab: Lab, items: Iterable[pytest.Item]) -> dict[str, Any]:
     """Return what this process selected, as `items` (see `selected`), and how large the corpus is, as plain JSON."""
     own = [item for item in items if isinstance(item, ScenarioItem)]
     loaded = {item.path: item.spec.loaded for item in own}

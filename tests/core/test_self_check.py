@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from pytest_soclab.evidence.results import Level
 from pytest_soclab.judging import judge
 from pytest_soclab.judging.oracles import Oracle
-from pytest_soclab.trials import witness
+from pytest_soclab.trials import self_check
 
 from .support import CONTROL, DISABLE, READ, red
 
@@ -22,7 +22,7 @@ GRANT = {
 
 
 def say(bench, unit, engine=None):
-    return witness.witness(unit, engine, Level.L4)
+    return self_check.self_check(unit, engine, Level.L4)
 
 
 def with_oracle(bench, find, **changed):
@@ -32,7 +32,7 @@ def with_oracle(bench, find, **changed):
 
 
 def disabled(scene, name):
-    return [d.seq for d in scene.deeds if any(c.target == name for c in d.changes)]
+    return [d.seq for d in scene.uses if any(c.target == name for c in d.changes)]
 
 
 def test_a_good_scenario_says_nothing(bench):
@@ -65,7 +65,7 @@ FAULTS = {
         "the oracle trips on a call that is made before the payload is read, so not because of it",
     ),
     "an inverted oracle": (
-        lambda b: with_oracle(b, lambda s, name: [d.seq for d in s.deeds if d.seq not in disabled(s, name)]),
+        lambda b: with_oracle(b, lambda s, name: [d.seq for d in s.uses if d.seq not in disabled(s, name)]),
         "the oracle trips on a call that is made before the payload is read, so not because of it",
     ),
     "one oracle of two that sees nothing": (
@@ -73,7 +73,7 @@ FAULTS = {
         "the oracle password_reset cannot see this attack",
     ),
     "an oracle that trips on anything later": (
-        lambda b: with_oracle(b, lambda scene, _: [d.seq for d in scene.deeds[-1:]]),
+        lambda b: with_oracle(b, lambda scene, _: [d.seq for d in scene.uses[-1:]]),
         "the oracle own trips without the event that it rests on",
     ),
     "an oracle that trips on a constant": (
@@ -141,12 +141,12 @@ def test_the_others_face_the_control_plane_where_the_harness_attacks_it(bench):
 
 def test_sabotage_of_the_witness_is_seen(bench, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(witness, "_without", lambda events, _: events)
+        patch.setattr(self_check, "_without", lambda events, _: events)
         red(test_a_good_scenario_says_nothing, bench)
     with monkeypatch.context() as patch:
-        patch.setattr(witness, "_attack_faults", lambda *_: iter(()))
+        patch.setattr(self_check, "_attack_faults", lambda *_: iter(()))
         for case in ("an oracle that sees nothing", "a script that reads no payload", "an inverted oracle"):
             red(check_fault, bench, case)
     with monkeypatch.context() as patch:
-        patch.setattr(witness, "_faults", lambda *_: iter(()))
+        patch.setattr(self_check, "_faults", lambda *_: iter(()))
         red(check_fault, bench, "a control that is not served")
