@@ -1,4 +1,4 @@
-"""Measure the known-answer gate: 1,000 score files in one gate, growth with file size, a report of 5 MB.
+"""Measure the known-answer gate: 1,000 score files in one gate, growth with file size, 50 MB of a table and of JSON.
 
 Run `python benchmarks/known_answer.py`; it prints seconds, CPU seconds and peak memory of fresh processes.
 """
@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 ITEMS = [f"K{1 + index // 8}.{1 + index % 8} fact number {index} of the key" for index in range(57)]
+FIFTY = 50 * 2**20 - 2**12
 WORDS = ("found", "partly (body)", "partly (dump)", "missed", "wrong")
 
 
@@ -42,9 +43,9 @@ def measure(title: str, *arguments: str) -> None:
     done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=False)
     seconds = time.perf_counter() - start
     factor = 1024 if sys.platform == "linux" else 1
-    cpu, peak = done.stderr.split()[-2:] if done.returncode < 2 else ("0", "0")
+    cpu, peak = done.stderr.split()[-2:]
     megabytes = int(peak) * factor / 2**20
-    trouble = done.stderr[:80] if done.returncode > 1 else ""
+    trouble = done.stderr.split(": ", 1)[-1].split("\n")[0] if done.returncode > 1 else ""
     print(
         f"{title:46} {seconds:6.2f} s  {float(cpu):6.2f} s cpu  {megabytes:6.0f} MB  exit {done.returncode} {trouble}"
     )
@@ -66,6 +67,34 @@ def main() -> None:
         entries = [{"id": f"ev_{index:04}", "kind": "static_analysis", "ok": True} for index in range(10_000)]
         write(root / "report" / "evidence.json", json.dumps(entries))
         measure("score beside a report of 5 MB", "score", path)
+        measure_largest(root)
+
+
+def measure_largest(root: Path) -> None:
+    """Measure files of just under 50 MB: some are read, some are refused with the limit named."""
+    row = (
+        '| K{}.{} a label of ordinary length | found | `code`, **emphasis**, "quoted text of the report" [ev_0001] |\n'
+    )
+    head = "## Item by item\n\n| # | Score | Report |\n|---|---|---|\n"
+    measure("score, a table of 50 MB", "score", write(root / "table" / "score.md", head + filled(row)))
+    tiny = "## Item by item\n\n| # | Score |\n|---|---|\n" + filled("|K{}.{}|found|\n")
+    measure("score, a table of 50 MB, its rows tiny", "score", write(root / "tiny" / "score.md", tiny))
+    fact = '{{"id": "F{}.{}", "verdict": "found", "note": "{}", "evidence": ["ev_0001"]}},\n'
+    for name, note in (("", "a sentence on what the report says, of ordinary length"), (", its values tiny", "")):
+        facts = filled(fact.replace('{}", "evidence', f'{note}", "evidence')).rstrip(",\n")
+        data = f'{{"format": "calibration-score/1", "run": "r", "facts": [{facts}]}}'
+        measure(f"score, 50 MB of JSON{name}", "score", write(root / "json" / f"score{len(note)}.json", data))
+    measure("score, 50 MB of CSV", "score", write(root / "rows.csv", "item,verdict\n" + filled("K{}.{} label,found\n")))
+
+
+def filled(row: str) -> str:
+    """Return rows, each with numbers of its own, that make a file of just under 50 MB."""
+    rows, size, number = [], 0, 0
+    while size < FIFTY - 200:
+        rows.append(row.format(number // 1000, number % 1000))
+        size += len(rows[-1])
+        number += 1
+    return "".join(rows)
 
 
 def write(path: Path, text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -242,6 +243,30 @@ def test_a_wrong_total_is_refused_with_both_numbers(line, tmp_path):
     message = refused(tmp_path, text)
     assert "says 9 found, the item table holds 1" in message
     assert words(read(tmp_path, text.replace("9", "1"))) == {"K1.1": "found", "K1.2": "missed"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Credited 9 of 2.",
+        "**Credited: 9 of 2**",
+        "Overall, 9 of 2 items were credited.",
+        "Result: 9/2 credited",
+        "9 out of 2 found",
+        "Found: 9 of 2 facts",
+        "## 9 of 2 credited",
+    ],
+)
+def test_a_share_that_is_stated_alone_is_checked(line, tmp_path):
+    table = score({"K1.1": "found", "K1.2": "missed"}, line)
+    assert re.search(r"line|sentence", message := refused(tmp_path, table))
+    assert "says 9 found" in message or "credited 9 of 2, the item table gives credited 1 of 2" in message
+    assert read(tmp_path, table.replace("9", "1")).totals_checked
+
+
+def test_a_share_in_other_words_is_named_by_line(tmp_path):
+    line = "Of the earlier run 9 of 12 were credited by hand."
+    assert read(tmp_path, score({"K1.1": "found"}, line)).notes == (f"line 1: totals that are not checked: '{line}'",)
 
 
 def test_partly_in_four_columns_means_both_kinds(tmp_path):

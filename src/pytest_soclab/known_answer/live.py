@@ -163,6 +163,11 @@ def read_folder(path: str) -> tuple[ScoredRun, ...]:
     Raises KnownAnswerError where it is no live session's folder, a chain is broken or a score file says otherwise.
     """
     folder = Path(path)
+    if not (folder / store.RESULTS).exists():
+        expected = "the artifacts of a session, or a score file"
+        refuse(
+            f"a directory without {store.RESULTS}", path, expected=expected, remedy="name the file, such as score.md"
+        )
     try:
         results = store.load_results(folder)
     except ArtifactError as error:
