@@ -166,6 +166,15 @@ def test_what_is_no_item_stands_where_it_likes(text, tmp_path):
     assert words(read(tmp_path, f"## Item by item\n\n{TWO}\n{text}\n")) == {"K1.1": "found", "K1.2": "missed"}
 
 
+def test_a_line_of_two_items_of_which_one_is_scored_is_named(tmp_path):
+    assert "score.md:6: a line that is not read as an item" in refused(tmp_path, f"{TWO}\n- K1.1 / K8.1 both: missed\n")
+
+
+def test_items_without_codes_are_no_legend_for_each_having_another_word(tmp_path):
+    text = "## Item by item\n\n| Topic | Verdict |\n|---|---|\n| own hashes | found |\n| mutex | missed |\n"
+    assert words(read(tmp_path, text)) == {"own hashes": "found", "mutex": "missed"}
+
+
 def test_a_sibling_section_of_items_is_named(tmp_path):
     text = f"## Item by item\n\n{ONE}\n## K7 links\n\n| # | Score |\n|---|---|\n| K7 2 | missed |\n"
     assert "score.md:9: a table that is not read as an item" in refused(tmp_path, text)
