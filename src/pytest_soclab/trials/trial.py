@@ -310,6 +310,8 @@ def run(setup: Setup) -> Outcome:
 def _start(setup: Setup) -> None:
     scenario, incident = setup.unit.scenario, setup.unit.incident.incident
     setup.state.handed += texts(incident.alert.model_dump())
+    if scenario.model and setup.state.identity.kind == "scripted":  # a live agent works with its own
+        setup.state.identity = replace(setup.state.identity, model=scenario.model)
     setup.state.log(
         "trial_started",
         {
