@@ -18,7 +18,8 @@ from pytest_soclab.evidence.results import Arm, Level, Verdict
 from pytest_soclab.reading.yaml_source import read
 from pytest_soclab.scenario.load import load_scenario
 from pytest_soclab.trials.lab import Lab
-from pytest_soclab.trials.trial import Control, Outcome, Setup, Unit, guarded_door, run, state_of
+from pytest_soclab.trials.trial import Control, Outcome, Setup, guarded_door, run, state_of
+from pytest_soclab.trials.unit import Unit
 
 LEAST = 15
 LOW_RISK = "\tevery target in targets { low_risk(target) }\n"

@@ -10,9 +10,9 @@ from pytest_soclab.base import resources
 from pytest_soclab.evidence.results import Level, Verdict
 from pytest_soclab.reading.yaml_source import read
 from pytest_soclab.scenario.load import load_scenario
+from pytest_soclab.trials.conclusion import scene_of
 from pytest_soclab.trials.plays.catalog import STANDARD
 from pytest_soclab.trials.standards import shortcuts
-from pytest_soclab.trials.trial import scene_of
 from pytest_soclab.trials.witness import attempt
 
 from .support import lab

@@ -95,7 +95,9 @@ def _code(incident: str) -> str:
 
 
 def files(results: Results, transcripts: Transcripts) -> Iterator[tuple[str, str]]:
-    """Yield the files of a session's scored runs, by their names within its folder."""
+    """Yield the files of a session's scored runs, by their names within its folder; none without a live agent."""
+    if results.agent.kind != "live":
+        return
     for run in runs_of(results, transcripts):
         folder = f"{store.SCORES}/run-{run.number}"
         numbers = _numbers(run)
@@ -164,14 +166,12 @@ def read_folder(path: str) -> tuple[ScoredRun, ...]:
     """
     folder = Path(path)
     if not (folder / store.RESULTS).exists():
-        expected = "the artifacts of a session, or a score file"
-        refuse(
-            f"a directory without {store.RESULTS}", path, expected=expected, remedy="name the file, such as score.md"
-        )
+        expected, remedy = "the artifacts of a session, or a score file", "name the file in it, such as score.md"
+        refuse("a directory without a session", path, expected=expected, remedy=remedy)
     try:
         results = store.load_results(folder)
     except ArtifactError as error:
-        refuse("a folder without a session", path, expected="the artifacts of a session", remedy=str(error))
+        refuse("a directory without a session", path, expected="the artifacts of a session", remedy=str(error))
     transcripts = store.TranscriptFolder(folder)
     _check_chains(results.trials, transcripts, path)
     try:
