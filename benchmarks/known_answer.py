@@ -72,29 +72,37 @@ def main() -> None:
 
 def measure_largest(root: Path) -> None:
     """Measure files of just under 50 MB: some are read, some are refused with the limit named."""
-    row = (
-        '| K{}.{} a label of ordinary length | found | `code`, **emphasis**, "quoted text of the report" [ev_0001] |\n'
-    )
     head = "## Item by item\n\n| # | Score | Report |\n|---|---|---|\n"
-    measure("score, a table of 50 MB", "score", write(root / "table" / "score.md", head + filled(row)))
-    tiny = "## Item by item\n\n| # | Score |\n|---|---|\n" + filled("|K{}.{}|found|\n")
-    measure("score, a table of 50 MB, its rows tiny", "score", write(root / "tiny" / "score.md", tiny))
-    fact = '{{"id": "F{}.{}", "verdict": "found", "note": "{}", "evidence": ["ev_0001"]}},\n'
-    for name, note in (("", "a sentence on what the report says, of ordinary length"), (", its values tiny", "")):
-        facts = filled(fact.replace('{}", "evidence', f'{note}", "evidence')).rstrip(",\n")
-        data = f'{{"format": "calibration-score/1", "run": "r", "facts": [{facts}]}}'
-        measure(f"score, 50 MB of JSON{name}", "score", write(root / "json" / f"score{len(note)}.json", data))
-    measure("score, 50 MB of CSV", "score", write(root / "rows.csv", "item,verdict\n" + filled("K{}.{} label,found\n")))
+    quoted = (
+        '| K{}.{} a label of ordinary length | found | `code` and **marks**, "quoted text of the report" [ev_0001] |\n'
+    )
+    measure("score, a table of 50 MB", "score", fill(root / "table" / "score.md", quoted, head))
+    measure(
+        "score, a table of 50 MB, its rows tiny", "score", fill(root / "tiny" / "score.md", "|K{}.{}|found||\n", head)
+    )
+    opened = '{"format": "calibration-score/1", "run": "r", "facts": [{"id": "F", "verdict": "found"}'
+    note = "a sentence on what the report says, of ordinary length"
+    for name, text in (("", note), (", its values tiny", "")):
+        fact = f', {{{{"id": "F{{}}.{{}}", "verdict": "found", "note": "{text}", "evidence": ["ev_0001"]}}}}'
+        path = fill(root / "json" / f"score{len(text)}.json", fact, opened, "]}")
+        measure(f"score, 50 MB of JSON{name}", "score", path)
+    measure("score, 50 MB of CSV", "score", fill(root / "rows.csv", "K{}.{} label,found\n", "item,verdict\n"))
 
 
-def filled(row: str) -> str:
-    """Return rows, each with numbers of its own, that make a file of just under 50 MB."""
-    rows, size, number = [], 0, 0
-    while size < FIFTY - 200:
-        rows.append(row.format(number // 1000, number % 1000))
-        size += len(rows[-1])
-        number += 1
-    return "".join(rows)
+def fill(path: Path, row: str, head: str, foot: str = "") -> str:
+    """Write a file of just under 50 MB, whose rows have numbers of their own, and return its path.
+
+    It is never held in memory: a process that is started counts what its parent held as its own.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as stream:
+        stream.write(head)
+        size = number = 0
+        while size < FIFTY:
+            size += stream.write(row.format(number // 1000, number % 1000))
+            number += 1
+        stream.write(foot)
+    return str(path)
 
 
 def write(path: Path, text: str) -> str:

@@ -277,3 +277,17 @@ def test_json_of_tiny_values_is_refused_with_the_limit_and_no_copy_of_it(pieces,
             assert tracemalloc.get_traced_memory()[1] < 4 * len(data)
     finally:
         tracemalloc.stop()
+
+
+def test_memory_stays_below_ten_times_the_file(tmp_path):
+    import tracemalloc
+
+    rows = {f"K{i // 1000}.{i % 1000} a label of some length": "found" for i in range(20_000)}
+    path = write(tmp_path, score(rows))
+    size = len((tmp_path / "score.md").read_bytes())
+    tracemalloc.start()
+    try:
+        read_key_score(path)
+        assert tracemalloc.get_traced_memory()[1] < 10 * size
+    finally:
+        tracemalloc.stop()
