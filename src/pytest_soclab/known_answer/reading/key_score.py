@@ -6,7 +6,7 @@ from collections.abc import Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pytest_soclab.base.errors import Fault, quote
+from pytest_soclab.base.errors import Fault, KnownAnswerError, quote
 from pytest_soclab.known_answer.basis.faults import Faults
 from pytest_soclab.known_answer.basis.files import read_bytes, refuse
 from pytest_soclab.known_answer.basis.keys import LabelError, mentioned_keys
@@ -210,13 +210,15 @@ class _Items:
 def _items(table: ItemTable, column: int, items: _Items, faults: Faults) -> None:
     head = table.title(column)
     for (line, row), label in zip(table, table.labels, strict=True):
-        with faults.gather():
+        try:  # no `gather`, which would make a context for each row
             keys = _keys(label, table.vocabulary, faults.path, line)
             items.bad.update(keys)
             verdict = _verdict(label, table.cell(row, column), head, table.vocabulary, Place(faults.path, line))
             items.bad.difference_update(keys)
             for key in keys:
                 _add(items.read, key, ItemRow(verdict, line, row), faults.path)
+        except KnownAnswerError as error:
+            faults.take(error)
 
 
 def _add(items: dict[str, ItemRow], key: str, row: ItemRow, path: str) -> None:
