@@ -165,9 +165,6 @@ def read_folder(path: str) -> tuple[ScoredRun, ...]:
     Raises KnownAnswerError where it is no live session's folder, a chain is broken or a score file says otherwise.
     """
     folder = Path(path)
-    if not (folder / store.RESULTS).exists():
-        expected, remedy = "the artifacts of a session, or a score file", "name the file in it, such as score.md"
-        refuse("a directory without a session", path, expected=expected, remedy=remedy)
     try:
         results = store.load_results(folder)
     except ArtifactError as error:
