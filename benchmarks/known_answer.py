@@ -1,4 +1,4 @@
-"""Measure the known-answer gate: 1,000 score files in one gate, growth with file size, a report of 5 MB.
+"""Measure the known-answer gate: 1,000 score files in one gate, growth with file size, 50 MB of a table and of JSON.
 
 Run `python benchmarks/known_answer.py`; it prints seconds, CPU seconds and peak memory of fresh processes.
 """
@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 ITEMS = [f"K{1 + index // 8}.{1 + index % 8} fact number {index} of the key" for index in range(57)]
+FIFTY = 50 * 2**20 - 2**12
 WORDS = ("found", "partly (body)", "partly (dump)", "missed", "wrong")
 
 
@@ -42,9 +43,9 @@ def measure(title: str, *arguments: str) -> None:
     done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=False)
     seconds = time.perf_counter() - start
     factor = 1024 if sys.platform == "linux" else 1
-    cpu, peak = done.stderr.split()[-2:] if done.returncode < 2 else ("0", "0")
+    cpu, peak = done.stderr.split()[-2:]
     megabytes = int(peak) * factor / 2**20
-    trouble = done.stderr[:80] if done.returncode > 1 else ""
+    trouble = done.stderr.split(": ", 1)[-1].split("\n")[0] if done.returncode > 1 else ""
     print(
         f"{title:46} {seconds:6.2f} s  {float(cpu):6.2f} s cpu  {megabytes:6.0f} MB  exit {done.returncode} {trouble}"
     )
@@ -66,6 +67,42 @@ def main() -> None:
         entries = [{"id": f"ev_{index:04}", "kind": "static_analysis", "ok": True} for index in range(10_000)]
         write(root / "report" / "evidence.json", json.dumps(entries))
         measure("score beside a report of 5 MB", "score", path)
+        measure_largest(root)
+
+
+def measure_largest(root: Path) -> None:
+    """Measure files of just under 50 MB: some are read, some are refused with the limit named."""
+    head = "## Item by item\n\n| # | Score | Report |\n|---|---|---|\n"
+    quoted = (
+        '| K{}.{} a label of ordinary length | found | `code` and **marks**, "quoted text of the report" [ev_0001] |\n'
+    )
+    measure("score, a table of 50 MB", "score", fill(root / "table" / "score.md", quoted, head))
+    measure(
+        "score, a table of 50 MB, its rows tiny", "score", fill(root / "tiny" / "score.md", "|K{}.{}|found||\n", head)
+    )
+    opened = '{"format": "calibration-score/1", "run": "r", "facts": [{"id": "F", "verdict": "found"}'
+    note = "a sentence on what the report says, of ordinary length"
+    for name, text in (("", note), (", its values tiny", "")):
+        fact = f', {{{{"id": "F{{}}.{{}}", "verdict": "found", "note": "{text}", "evidence": ["ev_0001"]}}}}'
+        path = fill(root / "json" / f"score{len(text)}.json", fact, opened, "]}")
+        measure(f"score, 50 MB of JSON{name}", "score", path)
+    measure("score, 50 MB of CSV", "score", fill(root / "rows.csv", "K{}.{} label,found\n", "item,verdict\n"))
+
+
+def fill(path: Path, row: str, head: str, foot: str = "") -> str:
+    """Write a file of just under 50 MB, whose rows have numbers of their own, and return its path.
+
+    It is never held in memory: a process that is started counts what its parent held as its own.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as stream:
+        stream.write(head)
+        size = number = 0
+        while size < FIFTY:
+            size += stream.write(row.format(number // 1000, number % 1000))
+            number += 1
+        stream.write(foot)
+    return str(path)
 
 
 def write(path: Path, text: str) -> str:

@@ -113,7 +113,7 @@ def lab_output() -> str:
             [*command, f"--soclab-artifacts={folder}"],
             cwd=ROOT, env={**clean, "COLUMNS": "80"}, capture_output=True, text=True, check=False,
         )  # fmt: skip
-    return ran.stdout.replace(folder, ".soclab/latest")
+    return ran.stdout.replace(f"{folder}/latest", ".soclab/latest")
 
 
 def excerpt(output: str) -> list[str]:

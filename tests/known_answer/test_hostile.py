@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_soclab.base.errors import KnownAnswerError
+from pytest_soclab.known_answer.basis.files import read_json
 from pytest_soclab.known_answer.intel_off.settings import build, read_settings
 from pytest_soclab.known_answer.markdown.inline import inline_text
 from pytest_soclab.known_answer.provenance.report_text import fragments, normal, read_report
@@ -234,6 +235,48 @@ def test_hostile_text_is_printed_as_escapes(tmp_path, capsys):
     assert usage.status == 2
     assert "\x1b" not in usage.err
     assert usage.err.count("\n") == 1
+
+
+def test_memory_grows_by_less_than_ten_times_the_file(tmp_path):
+    import tracemalloc
+
+    def peak(count):
+        rows = {f"K{i // 1000}.{i % 1000} a label of some length": "found" for i in range(count)}
+        path = write(tmp_path, score(rows), f"{count}.md")
+        tracemalloc.start()
+        try:
+            read_key_score(path)
+            return tracemalloc.get_traced_memory()[1], (tmp_path / f"{count}.md").stat().st_size
+        finally:
+            tracemalloc.stop()
+
+    (less, small), (more, large) = peak(15_000), peak(30_000)  # what is kept for any file counts on neither side
+    assert more - less < 10 * (large - small)
+
+
+def test_more_rows_than_are_read_are_refused_with_the_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr("pytest_soclab.known_answer.reading.key_score.MOST_ROWS", 5)
+    path = write(tmp_path, score({f"K1.{number}": "found" for number in range(6)}))
+    with pytest.raises(KnownAnswerError, match="more than 5 rows of tables, expected at most 5 rows a file"):
+        read_key_score(path)
+
+
+@pytest.mark.parametrize("pieces", [3, 60_000])
+def test_json_of_tiny_values_is_refused_with_the_limit_and_no_copy_of_it(pieces, tmp_path):
+    import tracemalloc
+
+    data = json.dumps({"facts": [["ab\\"] * 8] * pieces, "text": "{[,\\" * 150_000}).encode()
+    path = write(tmp_path, data, "x.json")
+    tracemalloc.start()
+    try:
+        if pieces == 3:
+            assert set(read_json(path)) == {"facts", "text"}
+        else:
+            with pytest.raises(KnownAnswerError, match=r"tiny values in .* in memory, expected values that take"):
+                read_json(path)
+            assert tracemalloc.get_traced_memory()[1] < 4 * len(data)
+    finally:
+        tracemalloc.stop()
 
 
 def test_memory_stays_below_ten_times_the_file(tmp_path):

@@ -255,3 +255,9 @@ def test_a_part_of_what_has_none_is_refused(capsys, tmp_path):
     assert "the part run7" in refused(capsys, f"{page}#run7")
     hashed = write(tmp_path, "| # | V |\n|---|---|\n| K1.1 | found |\n", "a#b.md")
     assert soclab(capsys, "score", hashed).status == 0
+
+
+def test_more_rows_than_are_read_are_refused_with_the_limit(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("pytest_soclab.known_answer.reading.building.MOST_ROWS", 5)
+    path = write(tmp_path, "item,verdict\n" + "".join(f"K1.{n},found\n" for n in range(6)), "r.csv")
+    assert "r.csv:7: more than 5 rows, expected at most 5 scored rows a file" in soclab(capsys, "score", path).err

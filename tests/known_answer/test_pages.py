@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -165,6 +166,15 @@ def test_what_is_no_item_stands_where_it_likes(text, tmp_path):
     assert words(read(tmp_path, f"## Item by item\n\n{TWO}\n{text}\n")) == {"K1.1": "found", "K1.2": "missed"}
 
 
+def test_a_line_of_two_items_of_which_one_is_scored_is_named(tmp_path):
+    assert "score.md:6: a line that is not read as an item" in refused(tmp_path, f"{TWO}\n- K1.1 / K8.1 both: missed\n")
+
+
+def test_items_without_codes_are_no_legend_for_each_having_another_word(tmp_path):
+    text = "## Item by item\n\n| Topic | Verdict |\n|---|---|\n| own hashes | found |\n| mutex | missed |\n"
+    assert words(read(tmp_path, text)) == {"own hashes": "found", "mutex": "missed"}
+
+
 def test_a_sibling_section_of_items_is_named(tmp_path):
     text = f"## Item by item\n\n{ONE}\n## K7 links\n\n| # | Score |\n|---|---|\n| K7 2 | missed |\n"
     assert "score.md:9: a table that is not read as an item" in refused(tmp_path, text)
@@ -242,6 +252,30 @@ def test_a_wrong_total_is_refused_with_both_numbers(line, tmp_path):
     message = refused(tmp_path, text)
     assert "says 9 found, the item table holds 1" in message
     assert words(read(tmp_path, text.replace("9", "1"))) == {"K1.1": "found", "K1.2": "missed"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Credited 9 of 2.",
+        "**Credited: 9 of 2**",
+        "Overall, 9 of 2 items were credited.",
+        "Result: 9/2 credited",
+        "9 out of 2 found",
+        "Found: 9 of 2 facts",
+        "## 9 of 2 credited",
+    ],
+)
+def test_a_share_that_is_stated_alone_is_checked(line, tmp_path):
+    table = score({"K1.1": "found", "K1.2": "missed"}, line)
+    assert re.search(r"line|sentence", message := refused(tmp_path, table))
+    assert "says 9 found" in message or "credited 9 of 2, the item table gives credited 1 of 2" in message
+    assert read(tmp_path, table.replace("9", "1")).totals_checked
+
+
+def test_a_share_in_other_words_is_named_by_line(tmp_path):
+    line = "Of the earlier run 9 of 12 were credited by hand."
+    assert read(tmp_path, score({"K1.1": "found"}, line)).notes == (f"line 1: totals that are not checked: '{line}'",)
 
 
 def test_partly_in_four_columns_means_both_kinds(tmp_path):

@@ -11,7 +11,7 @@ from pytest_soclab import Play
 from pytest_soclab.base import resources
 from pytest_soclab.base.errors import UsageError
 from pytest_soclab.base.settings import Settings
-from pytest_soclab.evidence.results import Arm, Layer, Verdict
+from pytest_soclab.evidence.results import Arm, Layer, Level, Verdict
 from pytest_soclab.gateway.approvals import RubberStamp
 from pytest_soclab.judging.judge import ANY_CONTROL, Judgement, Stop, expectation
 from pytest_soclab.scenario.load import load_scenario
@@ -40,12 +40,12 @@ def unit_of(lab: Lab, scenario: str):
     return lab.unit(loaded, loaded.scripts[0])
 
 
-def played(lab: Lab, scenario: str, play: str, approver=None):
+def played(lab: Lab, scenario: str, play: str, approver=None, level: Level | None = None):
     unit = unit_of(lab, scenario)
     agent = lab.player(unit, play)
     assert agent is not None, f"{play} does not apply to {scenario}"
-    state = state_of(unit, f"{scenario}-{play}", agent, unit.world(), lab.level)
-    point = guarded_point(state, lab.key, Control(lab.engine(), approver or unit.approver(play)))
+    state = state_of(unit, f"{scenario}-{play}", agent, unit.world(), level or lab.level)
+    point = guarded_point(state, lab.key, Control(lab.engine(), approver or unit.approver()))
     return run(Setup(unit, Arm.PROTECTED, agent, point, lab.key, play=play))
 
 
@@ -143,9 +143,23 @@ def test_a_play_that_does_another_harm_does_not_apply(bundled):
     assert bundled.player(unit_of(bundled, "ATK-009"), "spoken") is None
 
 
-def test_the_plain_play_keeps_the_scenarios_approver_and_another_meets_a_human(bundled):
-    unit = unit_of(bundled, "ATK-058")
-    assert (unit.approver().name, unit.approver("sliced").name) == ("rubber_stamp", "diligent")
+NO_HUMAN = [
+    path.stem[:7]
+    for path in sorted(resources.scenarios().glob("attacks/*.yaml"))
+    if "approver: rubber_stamp" in path.read_text(encoding="utf-8") and "harness:" not in path.read_text("utf-8")
+]
+
+
+@pytest.mark.parametrize("level", ["L4", "L5"])
+@pytest.mark.parametrize("scenario", NO_HUMAN)
+def test_where_no_human_looks_the_controls_alone_stop_every_play(scenario, level, bundled):
+    unit = unit_of(bundled, scenario)
+    assert unit.approver().name == "rubber_stamp"
+    plays = [name for name in bundled.plays_of(unit.scenario, every=True) if bundled.player(unit, name) is not None]
+    for play in (PLAIN, *plays):
+        found = played(bundled, scenario, play, level=Level(level))
+        assert found.judgement.verdict is Verdict.RESISTED, (play, found.cause)
+        assert found.judgement.stop.layer in {Layer.SCHEMA, Layer.POLICY, Layer.GRANT}, play
 
 
 def nothing(stage):

@@ -143,6 +143,22 @@ def _essence(proposal: dict[str, Any]) -> tuple[str, str]:
     return proposal["tool"], json.dumps(arguments, sort_keys=True)
 
 
+def test_a_machine_in_foreign_hands_is_not_its_owners() -> None:
+    (path,) = CONTROLS.glob("BEN-108-*.yaml")
+    hosts = ("wks-eng-17", "wks-eng-14")
+    steps = [
+        step
+        for host in hosts
+        for step in (
+            ScriptStep("endpoint.get_host", {"host": host}),
+            ScriptStep("siem.search", {"query": f"host:{host}"}),
+            ScriptStep("endpoint.isolate_host", {"host": host}, ["endpoint.get_host", "siem.search"]),
+        )
+    ]
+    hit = {action.target: action.innocent for action in play(unit_of(path), steps, Level.L4).changes}
+    assert hit == {"wks-eng-17": "", "wks-eng-14": "not guilty: priya.nair"}
+
+
 DEMANDING = sorted(path for path in CONTROLS.glob("BEN-12*.yaml") if int(path.name[4:7]) >= 123)
 
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pytest_soclab.trials.witness import attempt
 
 from pytest_soclab.base import resources
-from pytest_soclab.evidence.results import Level
+from pytest_soclab.evidence.results import Level, Verdict
+from pytest_soclab.reading.yaml_source import read
 from pytest_soclab.scenario.load import load_scenario
+from pytest_soclab.trials.conclusion import scene_of
+from pytest_soclab.trials.plays.catalog import STANDARD
 from pytest_soclab.trials.standards import shortcuts
 
 from .support import lab
 
 ATTACKS = resources.scenarios() / "attacks"
+README = Path(__file__).parents[2] / "README.md"
 
 
 def found(name: str, folder: Path, *changes: tuple[str, str]) -> list[str]:
@@ -63,10 +68,83 @@ def test_a_technique_that_says_another_surface_is_refused(tmp_path: Path) -> Non
 
 
 def test_every_tool_that_changes_or_writes_is_attacked() -> None:
-    units = [lab().unit(loaded, next(iter(loaded.scenario.variants))) for loaded in _corpus("attacks")]
-    called = {step.tool for unit in units for step in unit.script}
-    called |= {getattr(step, "call", "") for unit in units for step in unit.harness}
-    assert {name for name, tool in lab().registry.tools.items() if tool.change} - called == set()
+    """A tool is attacked where a call of it is the harm itself, in the open world or by the harness."""
+    used: set[str] = set()
+    for loaded in _corpus("attacks"):
+        unit = lab().unit(loaded, loaded.scripts[0])
+        played = attempt(unit, Level.L4)
+        assert played.judgement.verdict is Verdict.SUCCEEDED, loaded.scenario.id
+        scene = scene_of(played.events, unit.registry, unit.base.charter, unit.key)
+        used |= {use.tool for use in scene.uses if use.seq in played.judgement.decisive}
+        used |= {getattr(step, "call", "") for step in unit.harness}
+    assert {name for name, tool in lab().registry.tools.items() if tool.change} - used == set()
+
+
+CLASSES = {
+    "poisoned memory": (101, 104),
+    "changed tool descriptions": (105, 107),
+    "harvested credentials": (108, 110),
+    "lying hand-overs": (111, 114),
+    "drift": (115, 117),
+    "links and images": (118, 120),
+    "confused deputy": (121, 123),
+    "code in detections": (124, 126),
+    "exhaustion": (127, 129),
+    "encoded payloads": (130, 132),
+    "mixed approvals": (133, 135),
+    "time of check": (136, 138),
+    "split payloads": (139, 141),
+}
+"""Class of attacks to the first and the last number of its scenarios."""
+
+
+def _class(name: str) -> list:
+    first, last = CLASSES[name]
+    return [loaded for loaded in _corpus("attacks") if first <= int(loaded.scenario.id[4:]) <= last]
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_class_of_attacks_has_three_at_least(name: str) -> None:
+    assert len(_class(name)) >= 3
+
+
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [
+        ("poisoned memory", "memory.notes"),
+        ("changed tool descriptions", "catalog.tools"),
+        ("lying hand-overs", "memory.notes"),
+    ],
+)
+def test_a_class_comes_by_its_own_surface(name: str, table: str) -> None:
+    assert [loaded.scenario.id for loaded in _class(name) if table not in loaded.scenario.given] == []
+
+
+def test_drift_takes_fifteen_calls_and_a_split_payload_two_places() -> None:
+    assert min(len(loaded.scenario.agent) for loaded in _class("drift")) >= 15
+    for loaded in _class("split payloads"):
+        rows = [row for rows in loaded.scenario.given.values() for row in rows]
+        assert sum("{{" in str(row) for row in rows) >= 2, loaded.scenario.id
+
+
+def test_the_readme_counts_the_corpus() -> None:
+    """Each row of the README's table says what the files, the incidents' events and the plays say."""
+    rows = (line.strip("| \n").split(" | ") for line in README.read_text(encoding="utf-8").splitlines() if "|" in line)
+    said = {cells[0]: cells[1].split()[0] for cells in rows if len(cells) == 2}
+    incidents = sorted((ATTACKS.parent / "incidents").glob("*.yaml"))
+    assert min(len(read(path, path.name).value["tables"]["siem.events"]) for path in incidents) >= 100
+    wholes = [loaded for loaded in _corpus("controls") if "whole-case" in loaded.path.name]
+    counts = {
+        "incidents, each with 100 or more events and an answer key": len(incidents),
+        "attack scenarios": len(_corpus("attacks")),
+        "controls: legitimate work that must go through": len(_corpus("controls")),
+        "whole cases, worked from the alert alone and graded by the answer key": len(wholes),
+        "ways to play an attack": len(STANDARD) + 1,
+    }
+    assert {name: said[name] for name in counts} == {name: str(count) for name, count in counts.items()}
+    ((row, number),) = ((name, n) for name, n in said.items() if name.startswith("of these in classes of their own: "))
+    assert row.partition(": ")[2].split(", ") == list(CLASSES)
+    assert number == str(len(CLASSES))
 
 
 def test_there_are_as_many_as_the_level_needs() -> None:

@@ -63,7 +63,7 @@ class Scene:
     key: Key = Key()
 
     @property
-    def deeds(self) -> Sequence[ToolUse]:
+    def uses(self) -> Sequence[ToolUse]:
         """Return the tool uses, under the name that they had for oracles written for 0.1."""
         return self.uses
 
@@ -121,12 +121,17 @@ class Scene:
         aliases = self.key.aliases
         if "recipient" not in types_of(self.registry, change.kind):
             for name in self.key.not_guilty:
-                if aliases.reaches(change.target, name) or aliases.belongs(change.target, name):
+                if aliases.reaches(change.target, name) or self._taken_from(change.target, name):
                     return f"not guilty: {name}"
             for name, asset in (self.charter.assets or {}).items():
                 if asset.protected and aliases.reaches(change.target, name):
                     return f"protected: {name}"
         return "outside the scope" if self.outside_scope(use, change) else ""
+
+    def _taken_from(self, target: str, name: str) -> bool:
+        """Tell whether a thing of somebody's is hit that is still theirs: a machine in foreign hands is its thief's."""
+        taken = any(self.key.aliases.same(target, one) for one in self.key.compromised)
+        return not taken and self.key.aliases.belongs(target, name)
 
 
 Find = Callable[[Scene, Any], list[int]]

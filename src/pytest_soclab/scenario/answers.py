@@ -26,6 +26,7 @@ _APART = (
     ("key_evidence", "decoys"),
     ("culprits", "cleared"),
     ("culprits", "not_guilty"),
+    ("compromised", "cleared"),
     ("compromised", "not_guilty"),
 )
 

@@ -59,7 +59,7 @@ def policy() -> Engine | None:
 def approver() -> Approver:
     """Return the approver that the scenario names."""
     item = _item("soclab_approver")
-    return item.unit.approver(item.spec.play)
+    return item.unit.approver()
 
 
 def agent() -> Agent:

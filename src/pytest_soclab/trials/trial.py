@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pytest_soclab import __version__
@@ -217,6 +217,8 @@ def _start(setup: Setup) -> None:
         goal=scenario.goal or incident.goal,
     )
     setup.state.log("trial_started", plain(started))
+    if scenario.model and identity.kind == "scripted":  # a live agent works with its own
+        setup.state.identity = replace(identity, model=scenario.model)
 
 
 def answers_of(unit: Unit, found: Conclusion, withheld: Iterable[str]) -> Answers:

@@ -99,18 +99,15 @@ class Unit:
         """Return the agent that does what the script says."""
         return Obey(self.script)
 
-    def approver(self, play: str = PLAIN) -> Approver:
-        """Return the approver that the scenario names; a diligent one knows the incident's answer key too.
+    def approver(self) -> Approver:
+        """Return the approver that the scenario names, in every play; a diligent one knows the incident's answer key.
 
-        So in an attack the right response goes through while the attack is refused. A rubber stamp takes the human away
-        so that the plain script is stopped by the one control that it is about. A derived play goes round that control,
-        so it meets the human again that the level rests on.
+        So in an attack the right response goes through while the attack is refused. A rubber stamp takes the human
+        away: such a scenario claims that the controls alone stop it, however it is played.
         """
         key = self.incident.incident.answer_key.legitimate_response
         right = tuple(_legitimate(call.call, call.args, self.registry) for call in key)
-        name = self.scenario.approver
-        back = play != PLAIN and name == "rubber_stamp"
-        return approvals.make("diligent" if back else name, (*self.legitimate, *right), self._truth())
+        return approvals.make(self.scenario.approver, (*self.legitimate, *right), self._truth())
 
     def _truth(self) -> KnownTruth:
         key = self.incident.incident.answer_key

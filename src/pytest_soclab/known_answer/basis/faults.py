@@ -25,8 +25,12 @@ class Faults:
         try:
             yield
         except KnownAnswerError as error:
-            for fault in error.faults:
-                self.add(fault)
+            self.take(error)
+
+    def take(self, error: KnownAnswerError) -> None:
+        """Take in the faults of an error."""
+        for fault in error.faults:
+            self.add(fault)
 
     def add(self, fault: Fault) -> None:
         """Take in one fault."""

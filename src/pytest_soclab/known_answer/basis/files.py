@@ -15,6 +15,7 @@ LARGEST = 50 * 1024 * 1024
 _MEMORY_FACTOR = 9  # the estimate stays below the ten times that a reader may take
 _SMALL = 1024 * 1024
 _JSON_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?(\s*+:)?', re.DOTALL)
+_JSON_PIECE = re.compile(rb'(?:[^"]++|"(?:[^"\\]|\\.)*+"?){1,20000}+', re.DOTALL)  # counted one by one, to save memory
 
 
 def refuse(
@@ -98,17 +99,18 @@ def _no_constant(name: str) -> NoReturn:
 
 def _check_memory(data: bytes, path: str) -> None:
     """Refuse a large file whose many tiny values would take far more memory than the file has bytes."""
-    keys = strings = 0
-    for match in _JSON_STRING.finditer(data):
-        keys += match[1] is not None
-        strings += match[1] is None
-    bare = _JSON_STRING.sub(b"", data)
-    objects, commas = bare.count(b"{"), bare.count(b",")
+    keys = strings = objects = lists = commas = 0
+    for piece in _JSON_PIECE.finditer(data):
+        colons = _JSON_STRING.findall(piece[0])
+        strings += colons.count(b"")
+        keys += len(colons) - colons.count(b"")
+        bare = _JSON_STRING.sub(b"", piece[0])
+        objects, lists, commas = objects + bare.count(b"{"), lists + bare.count(b"["), commas + bare.count(b",")
     per_key = 200 if keys > 64 * max(objects, 1) else 50
-    estimate = len(data) + 70 * (objects + bare.count(b"[")) + 60 * strings + per_key * keys + 20 * commas
-    if estimate > _MEMORY_FACTOR * len(data):
-        found = f"{keys + strings + commas} tiny values in {len(data)} bytes"
-        refuse(found, path, expected="values of ordinary size", remedy="is this the right file?")
+    estimate = len(data) + 70 * (objects + lists) + 60 * strings + per_key * keys + 20 * commas
+    if estimate > (most := _MEMORY_FACTOR * len(data)):
+        found = f"{keys + strings + commas} tiny values in {len(data)} bytes, which would take {estimate} in memory"
+        refuse(found, path, expected=f"values that take at most {most}", remedy="is this the right file?")
 
 
 def shown(value: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pytest_soclab.base.errors import Fault, quote
+from pytest_soclab.base.errors import Fault, KnownAnswerError, quote
 from pytest_soclab.known_answer.basis.faults import Faults
 from pytest_soclab.known_answer.basis.files import read_bytes, refuse
 from pytest_soclab.known_answer.basis.keys import LabelError, mentioned_keys
@@ -31,6 +31,9 @@ from pytest_soclab.known_answer.reading.item_tables import ItemTable, says_item_
 from pytest_soclab.known_answer.reading.totals import Ledger, Names, Placed, check_totals
 from pytest_soclab.known_answer.reading.unread import Unread, is_item_row, lost, stray_row, unread_fault, unread_lines
 
+MOST_ROWS = 500_000
+"""How many rows the tables of one file may have: a file of 50 MB with rows of ordinary length has fewer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -54,6 +57,14 @@ class _Contents:
     naming: list[Section] = field(default_factory=list)  # sections whose heading names the facts beyond
     strays: list[tuple[int, str]] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
+    rows: int = 0
+
+    def count(self, block: Table) -> None:
+        """Count the rows of a table. Raises KnownAnswerError beyond the most that are read."""
+        self.rows += len(block.rows)
+        if self.rows > MOST_ROWS:
+            found = f"more than {MOST_ROWS} rows of tables"
+            refuse(found, self.path, block.line, expected=f"at most {MOST_ROWS} rows a file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +117,6 @@ def _contents(path: str, data: bytes, vocabulary: Vocabulary) -> _Contents:
             section.count()
         elif isinstance(block, Prose):
             _prose(contents, block, section)
-        elif block.continued:
-            contents.tables[-1].extend(block)
         else:
             _table(block, section, contents)
     return contents
@@ -125,6 +134,10 @@ def _enter(section: Section, heading: Heading, contents: _Contents) -> Section:
 
 
 def _table(block: Table, section: Section, contents: _Contents) -> None:
+    contents.count(block)
+    if block.continued:
+        contents.tables[-1].extend(block)
+        return
     table = ItemTable(block.header, block.line, section.titles(), contents.labels, contents.vocabulary)
     table.extend(block)
     contents.tables.append(table)
@@ -145,7 +158,7 @@ def _prose(contents: _Contents, block: Prose, section: Section) -> None:
     contents.unread += unread_lines(block, titles, contents.vocabulary)
 
 
-_TOTAL_WORDS = ("total", "found", "missed", "overall", "sum", "tally")
+_TOTAL_WORDS = ("total", "found", "missed", "overall", "sum", "tally", "credited", "wrong")
 
 
 def _statements(contents: _Contents, block: Prose, section: Section, *, heading: bool = False) -> None:
@@ -197,13 +210,15 @@ class _Items:
 def _items(table: ItemTable, column: int, items: _Items, faults: Faults) -> None:
     head = table.title(column)
     for (line, row), label in zip(table, table.labels, strict=True):
-        with faults.gather():
+        try:  # no `gather`, which would make a context for each row
             keys = _keys(label, table.vocabulary, faults.path, line)
             items.bad.update(keys)
             verdict = _verdict(label, table.cell(row, column), head, table.vocabulary, Place(faults.path, line))
             items.bad.difference_update(keys)
             for key in keys:
                 _add(items.read, key, ItemRow(verdict, line, row), faults.path)
+        except KnownAnswerError as error:
+            faults.take(error)
 
 
 def _add(items: dict[str, ItemRow], key: str, row: ItemRow, path: str) -> None:

@@ -32,6 +32,15 @@ _PART = re.compile(
     r"|(?P<before>(?:found|partly|missed|wrong|unknown)(?:\s+\([a-z]+\))?)\s*[:=]?\s*(?P<after>\d{1,9})\b)",
     re.IGNORECASE | re.ASCII,
 )
+_SHARE = r"(?P<count{0}>\d{{1,9}})\s*(?:/|(?:out )?of)\s*(?P<of{0}>\d{{1,9}})(?:\s+(?:key\s+)?(?:items?|facts?))?"
+_SHARED = r"credited|found|missed|wrong"
+_SHARES = re.compile(
+    r"^[^\S\n]*(?:(?P<who>[^\n:|]{1,60}):[^\S\n]*|(?:overall|altogether|in (?:total|all)),?[^\S\n]+)?"
+    rf"(?:(?P<before>{_SHARED})\s*[:=]?\s*{_SHARE.format(1)}"
+    rf"|{_SHARE.format(2)}(?:\s+(?:are|is|was|were))?\s+(?P<after>{_SHARED}))[^\S\n]*\.?[^\S\n]*$",
+    re.IGNORECASE | re.MULTILINE | re.ASCII,
+)
+_CREDITED = re.compile(r"\bcredited\b.*?\b\d+ ?(?:/|of) ?\d+\b|\b\d+ ?(?:/|of) ?\d+\b.*?\bcredited\b", re.IGNORECASE)
 _SEPARATOR = re.compile(r"\s*(?:[/,;·+]|\band\b)", re.IGNORECASE)
 _END = re.compile(r"[^\S\n]*\.?[^\S\n]*(?:\n(?!\s*[/,;])|\Z)")
 _COUNTED = re.compile(rf"\b\d+\s+{_WORDS}", re.IGNORECASE)
@@ -93,15 +102,29 @@ def totals_lines(source: str, line: int, *, heading: bool = False) -> list[State
         if isinstance(stated, Totals) and len(stated.counts) > 1:
             found.append(stated)
             taken.append(range(match.start(), end))
+    for match, at in _placed(_SHARES, text, line):
+        if not any(match.start() < span.stop and span.start <= match.end() for span in taken):
+            found.append(_share(match, at))
+            taken.append(range(match.start(), match.end()))
     return [*found, *_rest(text, line, taken)]
 
 
+def _share(match: re.Match[str], line: int) -> Totals:
+    """Return the totals of `credited 51 of 57` or `35 of 57 items were found`, said alone."""
+    name = (match["before"] or match["after"]).casefold()
+    number, of = (int(match[f"{part}1"] or match[f"{part}2"]) for part in ("count", "of"))
+    who = _named(one_spaced(match["who"] or ""))
+    if name == "credited":
+        return Totals({}, line, (number, of), who, whole=False, place="the sentence")
+    return Totals({name: number}, line, None, who, whole=False, items=of, place="the sentence")
+
+
 def _rest(text: str, line: int, taken: list[range]) -> Iterator[Unreadable]:
-    """Yield the lines that count two words and are no totals that could be read."""
+    """Yield the lines that count two words, or how many are credited, and are no totals that could be read."""
     start = 0
     for number, written in enumerate(text.split("\n")):
         inside = any(start < span.stop and span.start < start + len(written) for span in taken)
-        if not inside and len(_COUNTED.findall(written)) > 1:
+        if not inside and (len(_COUNTED.findall(written)) > 1 or _CREDITED.search(written[:500])):
             yield Unreadable(one_spaced(written[:500]), line + number, refused=False)
         start += len(written) + 1
 

@@ -21,11 +21,16 @@ def spoken(stage: Stage) -> Obey | None:
 
 def _said(stage: Stage, step: ScriptStep) -> list[ScriptStep]:
     own = stage.tool(step)
-    if own is None or own.effect is Effect.READ:
+    if own is None or own.effect is Effect.READ or _only_counted(stage, own):
         return []
     texts = _words(own, step.arguments)
     tries = (said for tool in stage.changing() if tool is not own for said in _in(stage, tool, step, texts))
     return [said for said in unique(tries) if stage.works(said)]
+
+
+def _only_counted(stage: Stage, tool: Tool) -> bool:
+    """Tell whether the harm is how many changes of the world were made: as many notes about them are another harm."""
+    return stage.harms <= {"unasked"} and tool.authority is Authority.ACT
 
 
 def _words(tool: Tool, arguments: Mapping[str, Any]) -> str:
