@@ -20,7 +20,8 @@ from pytest_soclab.fronts.spending import Limits, ProxySettings, Spending
 from pytest_soclab.fronts.tool_view import portable
 from pytest_soclab.scenario.load import load_scenario
 from pytest_soclab.trials.lab import Lab
-from pytest_soclab.trials.trial import Outcome, Unit
+from pytest_soclab.trials.trial import Outcome
+from pytest_soclab.trials.unit import Unit
 
 from .scripted_model import Plan, Step, model
 from .support import HEAD, Client
