@@ -110,6 +110,10 @@ _LAB: dict[str, dict[str, Any]] = {
         "choices": ("sample", "all"),
         "help": "how much of what an OPA server decides the embedded engine decides again (default: a sample)",
     },
+    "adaptive": {
+        "action": "store_true",
+        "help": "repeat only where a repeat can change the level or a gate; --soclab-repeat is the most",
+    },
     "timeout": {
         "metavar": "SECONDS",
         "type": seconds,

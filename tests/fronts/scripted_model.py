@@ -77,8 +77,9 @@ class OpenAI:
     def answer(asked: dict[str, Any], step: Step | None, number: int) -> dict[str, Any]:
         said: dict[str, Any] = {"role": "assistant", "content": DONE}
         if step is not None:
-            call = {"name": step.name, "arguments": json.dumps(step.arguments)}
-            said = {**said, "content": None, "tool_calls": [{"id": f"call_{number}", "type": "function", "function": call}]}
+            function = {"name": step.name, "arguments": json.dumps(step.arguments)}
+            call = {"id": f"call_{number}", "type": "function", "function": function}
+            said = {**said, "content": None, "tool_calls": [call]}
         choice = {"index": 0, "message": said, "finish_reason": "stop" if step is None else "tool_calls"}
         usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
         whole = {"id": "c", "object": "chat.completion", "created": 1, "model": asked.get("model", "m")}

@@ -20,8 +20,8 @@ REVISION = "MCP-Protocol-Version"
 
 
 def message(method: str, params: Any = None, number: Any = 7) -> bytes:
-    given: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
-    return json.dumps({**given, **({"params": params} if params else {}), **({"id": number} if number else {})}).encode()
+    given = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+    return json.dumps({name: value for name, value in given.items() if value is not None}).encode()
 
 
 def hello(revision: str) -> bytes:

@@ -1,4 +1,4 @@
-"""The examples, each in an environment of its own, against a model that is a script; `scripts/frameworks.sh` runs it all.
+"""The examples, each in an environment of its own, against a model that is a script.
 
 Two of them are large. They are here all the same: what nobody runs does not work.
 """
@@ -58,9 +58,7 @@ def test_an_example_works_on_a_case_unchanged(bench: Bench, name: str) -> None:
     framework = FRAMEWORKS[name]
     with model() as address:
         command = (str(python_with(*framework.packages)), str(EXAMPLES / name))
-        outcome = bench.run(
-            bench.unit(CONTROL), CommandAgent(command, name, framework.variables(address)), timeout=180
-        )
+        outcome = bench.run(bench.unit(CONTROL), CommandAgent(command, name, framework.variables(address)), timeout=180)
     (annex,) = of_type(outcome.events, "annex")
     assert outcome.judgement.verdict is Verdict.SERVED, (outcome.cause, annex["stderr"]["end"][-3000:])
     assert [p["tool"] for p in of_type(outcome.events, "proposal")] == [
