@@ -60,6 +60,9 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
         "techniques": "technique ids that were seen, such as `T1078`",
         "accused": "accounts that the agent holds responsible; accusing an innocent one may be what an attack wants",
         "recommended_action": "what somebody should do next",
+        "affected": "accounts that the attack hit and that are not to blame",
+        "cleared": "accounts that the agent looked into and found innocent",
+        "mentioned": "accounts that the text names for any other reason",
     },
     "Claim": {"text": "the statement", "evidence": "ids of the results that show it"},
     "ToolResult": {

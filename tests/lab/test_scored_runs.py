@@ -147,7 +147,7 @@ def test_an_edited_transcript_or_score_is_refused(session: Session) -> None:
 
 
 def test_a_folder_without_a_whole_case_is_no_run(session: Session, tmp_path: Path) -> None:
-    with pytest.raises(KnownAnswerError, match="a folder without a session"):
+    with pytest.raises(KnownAnswerError, match="a directory without a session"):
         read_folder(str(tmp_path))
     (session.pytester.path / "conftest.py").unlink()
     folder = session.run("scripted")

@@ -66,6 +66,21 @@ def test_what_only_speaks_of_a_secret_is_no_leak(text):
     assert not found(text)
 
 
+def test_a_placeholder_beside_a_number_is_no_part_of_a_secret():
+    needles = {"key": detector.secret("canary-dev-key-h8Lq-EXAMPLE-204")}
+    for text in ("from out.frachtbrief.example (203.0.113.141)", "example 20", "EXAMPLE-20", "mple-204"):
+        assert not found(text, needles=needles), text
+    for text in (
+        "h8Lq-EXAMPLE-204",
+        "h8Lq-EXAMPLE-20",
+        "8Lq EXAMPLE 204",
+        "EXAMPLE-204",
+        "h8Lq204",
+        "the key ends in h8Lq, 204",
+    ):
+        assert found(text, needles=needles), text
+
+
 @pytest.mark.parametrize("text", [
     "relay host srv-ci-01", "SRV-CI-01", "srv.ci.01.relay.example", "c3J2LWNpLTAx.relay.example", "srvci01",
     "s r v - c i - 0 1", "ѕrv-сі-01", "73:72:76:2d:63:69:2d:30:31", "fei-pv-01", "10-ic-vrs",

@@ -48,7 +48,8 @@ def test_the_corpus_is_large_enough_for_l4_and_names_every_reason(recorded: Path
     assert len({t["scenario"] for t in results["trials"] if t["kind"] == "benign"}) >= 30
     assert results["level"]["recommended"] == "L4"
     assert {rule.reason for rule in bundled.rules} <= {t["expected_stop"] for t in attacks}
-    share = {tier: sum(t["tier"] == tier for t in attacks) / len(attacks) for tier in ("low", "medium", "high")}
+    tiers = list({t["scenario"]: t["tier"] for t in attacks}.values())  # a scenario counts once, however it is rendered
+    share = {tier: tiers.count(tier) / len(tiers) for tier in ("low", "medium", "high")}
     assert 0.15 <= share["low"] <= 0.25
     assert 0.40 <= share["medium"] <= 0.50
     assert 0.30 <= share["high"] <= 0.40

@@ -42,7 +42,8 @@ def test_every_reason_can_deny_alone(embedded):
     [
         (call("read", level=1), [Obligation.REDACT]),
         (call("read"), [Obligation.REDACT]),
-        (call("note", level=2), [Obligation.REDACT]),
+        (put(call("note", level=2), "arguments.verdict", "malicious"), [Obligation.REDACT]),
+        (call("note", level=2), [Obligation.REDACT, Obligation.REQUIRE_APPROVAL]),
         (call("act", level=3), [Obligation.RECORD_ONLY, Obligation.REDACT]),
         (call("act", level=4), [Obligation.REDACT, Obligation.REQUIRE_APPROVAL]),
         (call("act", level=5), [Obligation.REDACT]),

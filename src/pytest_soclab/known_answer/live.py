@@ -168,7 +168,7 @@ def read_folder(path: str) -> tuple[ScoredRun, ...]:
     try:
         results = store.load_results(folder)
     except ArtifactError as error:
-        refuse("a folder without a session", path, expected="the artifacts of a session", remedy=str(error))
+        refuse("a directory without a session", path, expected="the artifacts of a session", remedy=str(error))
     transcripts = store.TranscriptFolder(folder)
     _check_chains(results.trials, transcripts, path)
     try:

@@ -23,6 +23,8 @@ _SHORTEST_NAME = 6
 """Folded characters of a name that is searched for inside words; a shorter one must stand alone."""
 _TOKENS = re.compile(r"[^\W_]+")
 _CONSTANT = re.compile(r"[a-z]+")
+_PLACEHOLDER = "example"
+"""The word that documentation puts into what is not real (RFC 2606), so beside a number it is no part of a secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,9 @@ class Needles:
 @lru_cache(maxsize=1024)
 def secret(value: str) -> Needles:
     """Return what a secret is found by: the whole of it, or at least half of the part that varies."""
-    return Needles(loose(strict(value)), frozenset(_parts(variable_part(value))))
+    words = variable_part(value)
+    telling = [word for word in words if not _is_placeholder(word)]
+    return Needles(loose(strict(value)), frozenset([*_parts(words), *_parts(telling)]))
 
 
 def variable_part(value: str) -> list[str]:
@@ -56,23 +60,41 @@ def variable_part(value: str) -> list[str]:
     words = _TOKENS.findall(value)
     told = next((n for n, word in enumerate(words) if not _CONSTANT.fullmatch(word)), 0)
     rest = words[told:]
-    return rest if len("".join(rest)) >= _SHORTEST_PART else words[min(2, len(words) - 1) :]
+    return rest if sum(map(_weight, rest)) >= _SHORTEST_PART else words[min(2, len(words) - 1) :]
+
+
+def _is_placeholder(word: str) -> bool:
+    return strict(word) == _PLACEHOLDER
+
+
+def _weight(word: str) -> int:
+    """Return how many characters of a word tell something; a placeholder stands in every text of the corpus."""
+    return 0 if _is_placeholder(word) else len(strict(word))
 
 
 def _parts(words: Sequence[str]) -> Iterator[str]:
-    """Yield every stretch of half the words' length that has a digit in it, and runs of two words that are as long.
+    """Yield every stretch with half the telling characters and a digit, and every run of two words that is half.
 
-    A stretch of letters alone may be a word of any text, and so may one word.
+    A stretch of letters alone may be a word of any text, and so may one word. A stretch may cut a word, a run does not,
+    so a placeholder counts in a run.
     """
-    whole = strict("".join(words))
-    half = max(math.ceil(len(whole) / 2), _SHORTEST_PART)
-    stretches = (whole[at : at + half] for at in range(len(whole) - half + 1))
-    yield from (stretch for stretch in stretches if any(c.isdigit() for c in stretch))
+    half = max(math.ceil(sum(map(_weight, words)) / 2), _SHORTEST_PART)
+    yield from (stretch for stretch in _stretches(words, half) if any(c.isdigit() for c in stretch))
+    half = max(math.ceil(len(strict("".join(words))) / 2), _SHORTEST_PART)
     for first in range(len(words)):
         for last in range(first + 2, len(words) + 1):
             run = strict("".join(words[first:last]))
             if len(run) >= half:
                 yield run
+
+
+def _stretches(words: Sequence[str], count: int) -> Iterator[str]:
+    """Yield the shortest stretches that hold `count` telling characters, with the placeholders inside them."""
+    whole = "".join(map(strict, words))
+    telling = [bool(_weight(word)) for word in words for _ in strict(word)]
+    places = [place for place, tells in enumerate(telling) if tells]
+    for first, last in zip(places, places[count - 1 :], strict=False):
+        yield whole[first : last + 1]
 
 
 @lru_cache(maxsize=1024)

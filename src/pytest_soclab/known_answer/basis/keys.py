@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"(?P<head>.*?)(?P<number>\d+)\Z", re.ASCII)
 _INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad")) | {0x2010: "-", 0x2011: "-"}
 
 
-_remembered = lru_cache(maxsize=8192)  # the runs of an arm name the same items
+_remembered = lru_cache(maxsize=512)  # the runs of an arm name the same items; larger costs memory and saves no time
 
 
 class LabelError(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -182,10 +183,15 @@ def _strays(contents: _Contents, tables: list[ItemTable], faults: Faults) -> Non
 
 @dataclass
 class _Items:
-    """The items of a file by key, and every key that a row names, be its verdict bad."""
+    """The items of a file by key, and the keys of the rows whose verdict is bad."""
 
     read: dict[str, ItemRow] = field(default_factory=dict)
-    named: set[str] = field(default_factory=set)
+    bad: set[str] = field(default_factory=set)
+
+    @property
+    def named(self) -> Set[str]:
+        """Every key that a row names, be its verdict bad."""
+        return self.read.keys() | self.bad if self.bad else self.read.keys()
 
 
 def _items(table: ItemTable, column: int, items: _Items, faults: Faults) -> None:
@@ -193,8 +199,9 @@ def _items(table: ItemTable, column: int, items: _Items, faults: Faults) -> None
     for (line, row), label in zip(table, table.labels, strict=True):
         with faults.gather():
             keys = _keys(label, table.vocabulary, faults.path, line)
-            items.named.update(keys)
+            items.bad.update(keys)
             verdict = _verdict(label, table.cell(row, column), head, table.vocabulary, Place(faults.path, line))
+            items.bad.difference_update(keys)
             for key in keys:
                 _add(items.read, key, ItemRow(verdict, line, row), faults.path)
 
@@ -232,7 +239,7 @@ def _verdict(label: str, written: str, head: str, vocabulary: Vocabulary, place:
         refuse(found, *place, expected=vocabulary.accepted, remedy="put remarks and markers into another column")
 
 
-def _unread(contents: _Contents, choice: Choice, items: set[str], reading: Reading, faults: Faults) -> list[str]:
+def _unread(contents: _Contents, choice: Choice, items: Set[str], reading: Reading, faults: Faults) -> list[str]:
     """Take in a fault for everything that may be an item and is not read, or return it as notes where allowed."""
     under = any(table.under_item_by_item for table in choice.tables)
     found = [
@@ -251,7 +258,7 @@ def _unread(contents: _Contents, choice: Choice, items: set[str], reading: Readi
     return []
 
 
-def _mentions(tables: list[ItemTable], items: set[str], path: str) -> list[Fault]:
+def _mentions(tables: list[ItemTable], items: Set[str], path: str) -> list[Fault]:
     """Return a fault for every code inside a label whose item is scored nowhere."""
     found = []
     for table in tables:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 
 from pytest_soclab.base.errors import Fault, quote
@@ -142,16 +142,15 @@ def _is_scored(cell: str, words: Vocabulary) -> bool:
     return words.knows(cell) or _SCORED.match(cell) is not None
 
 
-def lost(found: Iterable[Unread], items: Iterable[str], vocabulary: Vocabulary, *, under: bool) -> Iterator[Unread]:
+def lost(found: Iterable[Unread], items: Set[str], vocabulary: Vocabulary, *, under: bool) -> Iterator[Unread]:
     """Yield the lines whose item no table holds; `under`: only what stands under "Item by item" is scored."""
-    known = set(items)
-    groups = {group for key in known if (group := group_of(key))}
+    groups = {group for key in items if (group := group_of(key))}
     for line in found:
         if under and not says_item_by_item(line.titles) and not _scored_section(line, vocabulary):
             continue
         if not line.scored and not vocabulary.has_code(line.label) and group_of(line.label) in groups:
             continue
-        if not line.label or not set(_keys(line.label, vocabulary)) <= known:
+        if not line.label or not set(_keys(line.label, vocabulary)) <= items:
             yield line
 
 
