@@ -16,6 +16,8 @@ import pytest
 
 from core.support import CONTROL, Bench, of_type
 from pytest_soclab.evidence.results import Verdict
+from pytest_soclab.fronts import model_proxy, recording
+from pytest_soclab.fronts.metered import Metered
 from pytest_soclab.fronts.outside import CommandAgent
 from pytest_soclab.fronts.spending import Limits, ProxySettings, Spending, Usage, price_of, usage_of
 
@@ -242,6 +244,59 @@ def test_a_trial_without_a_recording_says_so(bench: Bench, tmp_path: Path) -> No
     (tmp_path / "kept").mkdir()
     outcome = bench.run(bench.base, metered(tmp_path, GOOD, proxied(None, replay=tmp_path / "kept")))
     assert re.search(r"cannot be replayed .*--soclab-record", outcome.cause)
+
+
+REPEATS = """
+read_note()
+for n in range(30):
+    status, _, _ = chat("x" * 1_000_000)
+    if status != 200:
+        time.sleep(30)
+"""
+
+
+def test_what_nobody_asked_to_record_is_not_kept(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = []
+    whole = Metered.__exit__
+    monkeypatch.setattr(
+        Metered, "__exit__", lambda self, *e: (kept.append(self.exchange.recording), whole(self, *e))[1]
+    )
+    with provider() as upstream:
+        bench.run(bench.unit(CONTROL), metered(tmp_path, GOOD, proxied(upstream.url)))
+        bench.run(bench.unit(CONTROL), metered(tmp_path, GOOD, proxied(upstream.url, record=tmp_path / "kept")))
+    assert [len(one.entries) for one in kept] == [0, 2]
+
+
+def test_a_recording_that_grows_for_ever_ends_the_trial(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "MOST_RECORDED", 5 * 1_048_576)
+    with provider() as upstream:
+        settings = proxied(upstream.url, record=tmp_path / "kept")
+        outcome = bench.run(bench.unit(CONTROL), metered(tmp_path, REPEATS, settings), timeout=30)
+    assert outcome.cause == "the trial's recording has more than 5 MiB"
+    (file,) = (tmp_path / "kept").iterdir()
+    assert file.stat().st_size < 6 * 1_048_576
+
+
+FLOODS = """
+read_note()
+where = urlsplit(os.environ["SOCLAB_MODEL_URL"])
+held = []
+for n in range(5):
+    own = socket.create_connection((where.hostname, where.port))
+    own.sendall(f"POST {where.path}/v1/messages HTTP/1.1\\r\\nContent-Length: 900000\\r\\n\\r\\n".encode())
+    held.append(own)
+time.sleep(30)
+"""
+
+
+def test_requests_that_fill_memory_together_end_the_trial(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_proxy, "MOST_IN_FLIGHT", 3 * 1_048_576)
+    outcome = bench.run(bench.unit(CONTROL), metered(tmp_path, FLOODS, proxied("http://127.0.0.1:9")), timeout=20)
+    assert outcome.cause == "the agent asked its model with more than 3 MiB at once"
 
 
 def test_nothing_said_of_usage_is_not_nothing_used() -> None:

@@ -34,7 +34,7 @@ class Metered:
 
     def _recording(self, volatile: dict[str, str]) -> Recording:
         if self.settings.replay is None:
-            return Recording(volatile)
+            return Recording(volatile, keeps=self.settings.record is not None)
         try:
             return load(self.settings.replay / self._file, volatile)
         except UsageError as error:
