@@ -183,6 +183,29 @@ def test_a_limit_ends_the_trial_at_once(bench: Bench, tmp_path: Path, limits: Li
     assert outcome.cause == cause
 
 
+HANGS = "read_note()\nchat('a')\ntime.sleep(60)"
+
+
+@pytest.mark.parametrize(
+    ("trial", "session", "whose"),
+    [(Limits(time=1.5), Limits(time=90), "trial"), (Limits(time=80), Limits(time=1.5), "session")],
+)
+def test_a_limit_of_time_ends_the_trial_and_is_named(
+    bench: Bench, tmp_path: Path, trial: Limits, session: Limits, whose: str
+) -> None:
+    with provider() as upstream:
+        settings = proxied(upstream.url, trial, Spending(session, "session"))
+        outcome = bench.run(bench.unit(CONTROL), metered(tmp_path, HANGS, settings), timeout=60)
+        late = bench.run(bench.unit(CONTROL), metered(tmp_path, HANGS, settings), timeout=60)
+    assert outcome.judgement.verdict is Verdict.INCONCLUSIVE
+    assert outcome.cause.startswith(
+        f"the {whose}'s time is over (--soclab-max-time): the agent did not finish within 1"
+    )
+    if whose == "session":
+        assert re.match(r"the session took \d s, at most 1.5 are allowed \(--soclab-max-time\)", late.cause)
+        assert of_type(late.events, "proposal") == []
+
+
 def test_a_sessions_limit_lets_no_further_trial_begin(bench: Bench, tmp_path: Path) -> None:
     session = Spending(Limits(tokens=100), "session")
     with provider() as upstream:
