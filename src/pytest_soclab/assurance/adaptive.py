@@ -10,13 +10,13 @@ that this level asks for.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from pytest_soclab.assurance.ladder import Evidence, decide
 from pytest_soclab.assurance.profile import Profile
 from pytest_soclab.evidence.repeats import Adaptive, AdaptiveUnit
-from pytest_soclab.evidence.results import GateStatus, Kind, Level, LevelDecision, Trial
+from pytest_soclab.evidence.results import Gate, GateStatus, Kind, Level, LevelDecision, Trial
 from pytest_soclab.evidence.terms import AdaptiveRule
 
 
@@ -49,19 +49,24 @@ class Ceiling:
         return self.why if trials >= self.enough(kind) else ""
 
 
-def ceiling(evidence: Evidence, controls: Evidence | None, profile: Profile, tested: Level, planned: int) -> Ceiling:
-    """Return the highest level still possible.
+def ceiling(
+    evidence: Sequence[Evidence], undecided: tuple[str, ...], profile: Profile, tested: Level, planned: int
+) -> Ceiling:
+    """Return the highest level still possible by an agent's evidence, and by that of the controls beside it.
 
-    Whatever is open is taken to end well, so that nothing is given up that a repeat could still bring.
+    Whatever is open is taken to end well, so that nothing is given up that a repeat could still bring: the evidence is
+    complete, its gates are `hopeful`, and `undecided` are the gates that nothing decided yet.
     """
-    own = _best(evidence, profile, tested)
-    beside = _best(controls, profile, tested) if controls is not None else own
-    lowest = min(own, beside, key=lambda decision: _level(decision).rank)
-    level = _level(lowest)
-    same = evidence.deterministic
-    undecided = tuple(gate.name for gate in evidence.gates if gate.status is GateStatus.UNDECIDED)
+    lowest = min((_best(one, profile, tested) for one in evidence), key=lambda decision: _level(decision).rank)
+    level, same = _level(lowest), evidence[0].deterministic
     needed = asked(profile, level)
     return Ceiling(level, needed, planned, same, undecided, _why(lowest, level, needed, same))
+
+
+def hopeful(gates: Iterable[Gate]) -> list[Gate]:
+    """Return gates with those that nothing decided yet taken to pass."""
+    passed = {"status": GateStatus.PASSED}
+    return [gate.model_copy(update=passed) if gate.status is GateStatus.UNDECIDED else gate for gate in gates]
 
 
 def _level(decision: LevelDecision) -> Level:
@@ -69,14 +74,9 @@ def _level(decision: LevelDecision) -> Level:
 
 
 def _best(evidence: Evidence, profile: Profile, tested: Level) -> LevelDecision:
-    """Return the decision if all that is open ends well: gates, the rest of the corpus, repeats."""
-    gates = [
-        gate.model_copy(update={"status": GateStatus.PASSED}) if gate.status is GateStatus.UNDECIDED else gate
-        for gate in evidence.gates
-    ]
+    """Return the decision if repeats are no condition."""
     levels = {level: rung.model_copy(update={"repetitions": 1}) for level, rung in profile.levels.items()}
-    hopeful = replace(evidence, gates=gates, complete=True, above=())
-    return decide(hopeful, profile.model_copy(update={"levels": levels}), tested)
+    return decide(evidence, profile.model_copy(update={"levels": levels}), tested)
 
 
 def _why(decision: LevelDecision, level: Level, needed: int, same: bool) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pytest_soclab.assurance.adaptive import Ceiling, ceiling, report
+from pytest_soclab.assurance.adaptive import Ceiling, ceiling, hopeful, report
 from pytest_soclab.assurance.gates import gates, known_answer_gate, reach_gate
 from pytest_soclab.assurance.ladder import Evidence, decide, lower
 from pytest_soclab.assurance.profile import Profile
@@ -21,6 +21,7 @@ from pytest_soclab.evidence.results import (
     ArmResult,
     Digests,
     Gate,
+    GateStatus,
     Level,
     PolicyInfo,
     Reach,
@@ -130,12 +131,15 @@ def ceiling_of(facts: Facts, profile: Profile) -> Ceiling:
     agent, same = _agent(facts), same_scenarios(beside or protected)
     live = agent.kind == "live"
     work = work_of(protected, beside, same) if live and protected else None
+    found = _gates(facts, profile, protected, beside)
     own = Evidence(
-        protected, _gates(facts, profile, protected, beside), True, "", agent.deterministic,
+        protected, hopeful(found), True, "", agent.deterministic,
         "agent" if live else "controls", same, (), work, agent.subjects,
     )  # fmt: skip
-    controls = Evidence(beside, gates(profile.gates, beside), True, "", True, "controls") if live else None
-    return ceiling(own, controls, profile, facts.level, facts.repeat)
+    alone = hopeful(gates(profile.gates, beside))
+    controls = [Evidence(beside, alone, True, "", True, "controls")] if live else []
+    undecided = tuple(gate.name for gate in found if gate.status is GateStatus.UNDECIDED)
+    return ceiling([own, *controls], undecided, profile, facts.level, facts.repeat)
 
 
 def _whole(facts: Facts, counts: ScenarioCount, trials: Sequence[Trial]) -> tuple[bool, str]:
