@@ -73,6 +73,13 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def frameworks(session: nox.Session) -> None:
+    """Run every example agent with the newest packages of its framework, and write down what came out."""
+    ready(session, "test")
+    session.run("bash", "scripts/frameworks.sh", "--latest", *session.posargs, external=True)
+
+
+@nox.session
 def oldest(session: nox.Session) -> None:
     """Run the core's tests with the oldest dependencies that pyproject.toml allows."""
     ready(session, "test")

@@ -24,7 +24,7 @@ from pytest_soclab import options, plugin
 from pytest_soclab.assurance.gates import SITUATIONS
 from pytest_soclab.assurance.intervals import units_for
 from pytest_soclab.assurance.profile import load_profile
-from pytest_soclab.evidence import results
+from pytest_soclab.evidence import repeats, results
 from pytest_soclab.fronts import protocol
 from pytest_soclab.gateway import state as gateway_state
 from pytest_soclab.harness.steps import STEPS
@@ -401,7 +401,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "hooks": hook_table,
     "markers": marker_table,
     "commands": commands,
-    "results": models(results, "Results", "LevelDecision", "NextLevel", "Unmet", "Gate", "ScenarioCount", "AboveLevel"),
+    "results": models(results, "Results", "LevelDecision", "NextLevel", "Unmet", "Gate", "ScenarioCount"),
+    "left-out": models(repeats, "AboveLevel", "Adaptive", "AdaptiveUnit"),
     "rates": models(results, "Measured", "NoData", "MeasuredRate", "RateGroup", "Rates", "Distinct"),
     "trial": models(results, "Trial"),
     "session": models(results, "AgentInfo", "PolicyInfo", "Digests", "Timing", "ArmResult"),

@@ -1,4 +1,4 @@
-"""The smallest agent with Google's ADK: `pip install google-adk`.
+"""The smallest agent with Google's ADK: `pip install 'google-adk[mcp]'`.
 
 pytest --soclab-agent-command "python examples/frameworks/google_adk_agent.py" --soclab-agent-env GOOGLE_API_KEY,MODEL
 """

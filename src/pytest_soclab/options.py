@@ -110,6 +110,10 @@ _LAB: dict[str, dict[str, Any]] = {
         "choices": ("sample", "all"),
         "help": "how much of what an OPA server decides the embedded engine decides again (default: a sample)",
     },
+    "adaptive": {
+        "action": "store_true",
+        "help": "repeat only where a repeat can change the level or a gate; --soclab-repeat is the most",
+    },
     "timeout": {
         "metavar": "SECONDS",
         "type": seconds,
@@ -119,7 +123,10 @@ _LAB: dict[str, dict[str, Any]] = {
         "metavar": "COMMAND",
         "help": "the agent is this command, started for each trial and connected over MCP",
     },
-    "agent-url": {"metavar": "URL", "help": "the agent is this service, asked over HTTP for each trial"},
+    "agent-url": {
+        "metavar": "URL",
+        "help": "the agent is this service, asked over HTTP for each trial (a2a+http://… for A2A)",
+    },
     "model": {
         "metavar": "PROVIDER:NAME",
         "help": "the agent is the built-in loop with this model, such as openai:gpt-4o-mini (extra `models`)",

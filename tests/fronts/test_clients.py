@@ -43,6 +43,7 @@ def transport():
 
 async def main():
     async with Client(transport()) as session:
+        await session.send_ping()
         await work(session, (await session.list_tools()).tools)
 """
 WORK = """

@@ -16,6 +16,8 @@ import pytest
 
 from core.support import CONTROL, Bench, of_type
 from pytest_soclab.evidence.results import Verdict
+from pytest_soclab.fronts import model_proxy, recording
+from pytest_soclab.fronts.metered import Metered
 from pytest_soclab.fronts.outside import CommandAgent
 from pytest_soclab.fronts.spending import Limits, ProxySettings, Spending, Usage, price_of, usage_of
 
@@ -181,6 +183,29 @@ def test_a_limit_ends_the_trial_at_once(bench: Bench, tmp_path: Path, limits: Li
     assert outcome.cause == cause
 
 
+HANGS = "read_note()\nchat('a')\ntime.sleep(60)"
+
+
+@pytest.mark.parametrize(
+    ("trial", "session", "whose"),
+    [(Limits(time=1.5), Limits(time=90), "trial"), (Limits(time=80), Limits(time=1.5), "session")],
+)
+def test_a_limit_of_time_ends_the_trial_and_is_named(
+    bench: Bench, tmp_path: Path, trial: Limits, session: Limits, whose: str
+) -> None:
+    with provider() as upstream:
+        settings = proxied(upstream.url, trial, Spending(session, "session"))
+        outcome = bench.run(bench.unit(CONTROL), metered(tmp_path, HANGS, settings), timeout=60)
+        late = bench.run(bench.unit(CONTROL), metered(tmp_path, HANGS, settings), timeout=60)
+    assert outcome.judgement.verdict is Verdict.INCONCLUSIVE
+    assert outcome.cause.startswith(
+        f"the {whose}'s time is over (--soclab-max-time): the agent did not finish within 1"
+    )
+    if whose == "session":
+        assert re.match(r"the session took \d s, at most 1.5 are allowed \(--soclab-max-time\)", late.cause)
+        assert of_type(late.events, "proposal") == []
+
+
 def test_a_sessions_limit_lets_no_further_trial_begin(bench: Bench, tmp_path: Path) -> None:
     session = Spending(Limits(tokens=100), "session")
     with provider() as upstream:
@@ -242,6 +267,59 @@ def test_a_trial_without_a_recording_says_so(bench: Bench, tmp_path: Path) -> No
     (tmp_path / "kept").mkdir()
     outcome = bench.run(bench.base, metered(tmp_path, GOOD, proxied(None, replay=tmp_path / "kept")))
     assert re.search(r"cannot be replayed .*--soclab-record", outcome.cause)
+
+
+REPEATS = """
+read_note()
+for n in range(30):
+    status, _, _ = chat("x" * 1_000_000)
+    if status != 200:
+        time.sleep(30)
+"""
+
+
+def test_what_nobody_asked_to_record_is_not_kept(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = []
+    whole = Metered.__exit__
+    monkeypatch.setattr(
+        Metered, "__exit__", lambda self, *e: (kept.append(self.exchange.recording), whole(self, *e))[1]
+    )
+    with provider() as upstream:
+        bench.run(bench.unit(CONTROL), metered(tmp_path, GOOD, proxied(upstream.url)))
+        bench.run(bench.unit(CONTROL), metered(tmp_path, GOOD, proxied(upstream.url, record=tmp_path / "kept")))
+    assert [len(one.entries) for one in kept] == [0, 2]
+
+
+def test_a_recording_that_grows_for_ever_ends_the_trial(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "MOST_RECORDED", 5 * 1_048_576)
+    with provider() as upstream:
+        settings = proxied(upstream.url, record=tmp_path / "kept")
+        outcome = bench.run(bench.unit(CONTROL), metered(tmp_path, REPEATS, settings), timeout=30)
+    assert outcome.cause == "the trial's recording has more than 5 MiB"
+    (file,) = (tmp_path / "kept").iterdir()
+    assert file.stat().st_size < 6 * 1_048_576
+
+
+FLOODS = """
+read_note()
+where = urlsplit(os.environ["SOCLAB_MODEL_URL"])
+held = []
+for n in range(5):
+    own = socket.create_connection((where.hostname, where.port))
+    own.sendall(f"POST {where.path}/v1/messages HTTP/1.1\\r\\nContent-Length: 900000\\r\\n\\r\\n".encode())
+    held.append(own)
+time.sleep(30)
+"""
+
+
+def test_requests_that_fill_memory_together_end_the_trial(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_proxy, "MOST_IN_FLIGHT", 3 * 1_048_576)
+    outcome = bench.run(bench.unit(CONTROL), metered(tmp_path, FLOODS, proxied("http://127.0.0.1:9")), timeout=20)
+    assert outcome.cause == "the agent asked its model with more than 3 MiB at once"
 
 
 def test_nothing_said_of_usage_is_not_nothing_used() -> None:

@@ -123,7 +123,7 @@ def test_the_stored_session_verifies(corpus: Corpus, script: Path) -> None:
 
 BENDS = """
 from pathlib import Path
-for path in Path(sys.argv[1], ".soclab/latest/transcripts").glob("*.jsonl"):
+for path in Path(sys.argv[1], ".soclab").rglob("transcripts/*.jsonl"):
     path.write_text(path.read_text().replace("allow", "deny "))
 """
 

@@ -11,7 +11,7 @@ from .conftest import Corpus
 def test_without_a_stored_session_only_the_trials_are_known(corpus: Corpus) -> None:
     result = corpus.run("--soclab-plan")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["*3 trials; no stored session in .soclab/latest says what a trial takes*"])
+    result.stdout.fnmatch_lines(["*3 trials; no stored session in .soclab says what a trial takes*"])
     assert not corpus.artifacts.exists()
     result.assert_outcomes()
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from pytest_soclab.assurance.adaptive import Ceiling, ceiling, hopeful, report
 from pytest_soclab.assurance.gates import gates, known_answer_gate, reach_gate
 from pytest_soclab.assurance.ladder import Evidence, decide, lower
 from pytest_soclab.assurance.profile import Profile
@@ -20,6 +21,7 @@ from pytest_soclab.evidence.results import (
     ArmResult,
     Digests,
     Gate,
+    GateStatus,
     Level,
     PolicyInfo,
     Reach,
@@ -51,6 +53,8 @@ class Facts:
     """Every variant of each scenario of which one was selected: `-k plain` is no whole run."""
     repeat: int = 1
     """How often each unit was to be tried: choosing among repetitions is no whole run either."""
+    adaptive: bool = False
+    """Whether repeats that can change nothing are left out."""
     above: dict[str, AboveLevel] = field(default_factory=dict)
     """Attacks that count from a higher level on, by the trials in which they were to be tried."""
     above_tried: frozenset[str] = frozenset()
@@ -80,9 +84,9 @@ class Facts:
 def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timing) -> Results:
     """Return the finished record of a session."""
     trials = tuple(facts.trials[name] for name in sorted(facts.trials))
-    agent = _agent(facts)
-    protected = [t for t in trials if t.arm is Arm.PROTECTED]
-    counts = _counts(facts, trials if facts.mode == "baseline" else protected)
+    agent, protected = _agent(facts), [t for t in trials if t.arm is Arm.PROTECTED]
+    spent = ceiling_of(facts, profile) if facts.adaptive else None
+    counts = _counts(facts, trials if facts.mode == "baseline" else protected, spent)
     control_trials = tuple(facts.control_trials[name] for name in sorted(facts.control_trials))
     basis: Basis = "agent" if agent.kind == "live" else "controls"
     same = same_scenarios(control_trials or protected)
@@ -93,7 +97,7 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
         protected, found, complete, coverage, agent.deterministic, basis, same, counts.above_level, work, agent.subjects
     )
     level = vouched(decide(evidence, profile, facts.level), facts.policy, profile)
-    controls = _controls(facts, profile) if basis == "agent" else None
+    controls = _controls(facts, profile, spent) if basis == "agent" else None
     arms = {arm.value: _arm(profile, trials, arm) for arm in Arm} if facts.mode == "compare" else None
     shown = protected if facts.mode != "baseline" else trials
     return Results(
@@ -114,9 +118,28 @@ def results_of(facts: Facts, profile: Profile, profile_digest: str, timing: Timi
         agent=agent,
         policy=facts.policy or PolicyInfo(engine="embedded", source="none", digest="", package="soclab.gateway"),
         digests=facts.digests or _digests(facts, profile_digest),
+        adaptive=report(spent, trials) if spent is not None else None,
         command=facts.command,
         timing=timing,
     )
+
+
+def ceiling_of(facts: Facts, profile: Profile) -> Ceiling:
+    """Return the highest level that the trials so far leave possible."""
+    protected = [facts.trials[name] for name in sorted(facts.trials) if facts.trials[name].arm is Arm.PROTECTED]
+    beside = [facts.control_trials[name] for name in sorted(facts.control_trials)]
+    agent, same = _agent(facts), same_scenarios(beside or protected)
+    live = agent.kind == "live"
+    work = work_of(protected, beside, same) if live and protected else None
+    found = _gates(facts, profile, protected, beside)
+    own = Evidence(
+        protected, hopeful(found), True, "", agent.deterministic,
+        "agent" if live else "controls", same, (), work, agent.subjects,
+    )  # fmt: skip
+    alone = hopeful(gates(profile.gates, beside))
+    controls = [Evidence(beside, alone, True, "", True, "controls")] if live else []
+    undecided = tuple(gate.name for gate in found if gate.status is GateStatus.UNDECIDED)
+    return ceiling([own, *controls], undecided, profile, facts.level, facts.repeat)
 
 
 def _whole(facts: Facts, counts: ScenarioCount, trials: Sequence[Trial]) -> tuple[bool, str]:
@@ -138,10 +161,10 @@ def _gates(facts: Facts, profile: Profile, trials: Sequence[Trial], beside: Sequ
     return found
 
 
-def _controls(facts: Facts, profile: Profile) -> ArmResult:
+def _controls(facts: Facts, profile: Profile, spent: Ceiling | None) -> ArmResult:
     """Return what the scripted trials say about the controls alone."""
     own = [facts.control_trials[name] for name in sorted(facts.control_trials)]
-    counts = _counts(facts, own)
+    counts = _counts(facts, own, spent)
     found = gates(profile.gates, own)
     complete, coverage = _complete(counts), _coverage(counts, own)
     evidence = Evidence(own, found, complete, coverage, True, "controls", None, counts.above_level)
@@ -154,10 +177,12 @@ def _arm(profile: Profile, trials: Sequence[Trial], arm: Arm) -> ArmResult:
     return ArmResult(gates=gates(profile.gates, own) if arm is Arm.PROTECTED else (), rates=rates(own))
 
 
-def _counts(facts: Facts, trials: Sequence[Trial]) -> ScenarioCount:
+def _counts(facts: Facts, trials: Sequence[Trial], spent: Ceiling | None = None) -> ScenarioCount:
     """Count the scenarios that ran whole, every variant of them, in the arm that the level speaks of."""
     tried = Counter((trial.scenario, trial.variant) for trial in trials)
-    ended = {unit for unit, times in tried.items() if times >= facts.repeat}
+    kinds = {trial.scenario: trial.kind for trial in trials}
+    least = {name: spent.enough(kind) if spent is not None else facts.repeat for name, kind in kinds.items()}
+    ended = {unit for unit, times in tried.items() if times >= least[unit[0]]}
     short = {trial.scenario for trial in trials if not trial.root_hash}
     partial = {name for name, variants in facts.variants.items() if any((name, v) not in ended for v in variants)}
     short |= (partial := partial | facts.partial)

@@ -45,7 +45,7 @@ class Gathered:
     @classmethod
     def of(cls, start: SessionStarted) -> Gathered:
         """Return what the first fact says."""
-        return cls(Facts(start.mode, start.level, start.command, withheld=start.withheld))
+        return cls(Facts(start.mode, start.level, start.command, withheld=start.withheld, adaptive=start.adaptive))
 
     @property
     def any_file(self) -> bool:

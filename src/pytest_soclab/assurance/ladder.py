@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from pytest_soclab.assurance.intervals import units_for
 from pytest_soclab.assurance.profile import Profile, Rung
-from pytest_soclab.assurance.units import ASSESSED, Basis, Same, UnitOutcome, collapse, distinct, rates
+from pytest_soclab.assurance.units import ASSESSED, Basis, Same, UnitOutcome, collapse, distinct, rate_group
 from pytest_soclab.assurance.words import percent
 from pytest_soclab.assurance.work import sentences, unmet_work
 from pytest_soclab.evidence.results import (
@@ -22,7 +22,7 @@ from pytest_soclab.evidence.results import (
     Method,
     NextLevel,
     Rate,
-    Rates,
+    RateGroup,
     Tier,
     Trial,
     Unmet,
@@ -55,11 +55,11 @@ class Evidence:
     work: Work | None = None
     subjects: Sequence[str] = ()
     units: Sequence[UnitOutcome] = field(init=False)
-    measured: Rates = field(init=False)
+    measured: RateGroup = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "units", collapse(self.trials, self.same))
-        object.__setattr__(self, "measured", rates(self.trials, self.basis, self.same))
+        object.__setattr__(self, "measured", rate_group(self.trials, self.basis, self.same))
 
     @property
     def method(self) -> Method:

@@ -45,6 +45,7 @@ class Settings:
     assurance_profile: str = "default"
     no_reach: bool = False
     repeat: int = 1
+    adaptive: bool = False
     retry: int = 0
     resume: str | None = None
     opa_recheck: str = "sample"

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from pytest_soclab.evidence.grades import Grade
 from pytest_soclab.evidence.reach import Reach, ReachCount, ReachFault
+from pytest_soclab.evidence.repeats import AboveLevel, Adaptive
 from pytest_soclab.evidence.saved import Saved
 from pytest_soclab.evidence.terms import (
     ActionState,
@@ -30,7 +31,7 @@ from pytest_soclab.evidence.terms import (
 )
 
 __all__ = [
-    "RESULTS_FORMAT", "AboveLevel", "Action", "ActionCount", "ActionState", "Actions", "AgentInfo", "Arm",
+    "RESULTS_FORMAT", "AboveLevel", "Action", "ActionCount", "ActionState", "Actions", "Adaptive", "AgentInfo", "Arm",
     "ArmResult", "Consent", "Course", "Digests", "Distinct", "Family", "Format", "Gate", "GateStatus", "Kind", "Layer",
     "Level", "LevelDecision", "Measured", "MeasuredRate", "Method", "NextLevel", "NoData", "NoDataRate",
     "PolicyInfo", "RateGroup", "Rates", "Reach", "ReachCount", "ReachFault", "Results", "Saved", "ScenarioCount",
@@ -337,13 +338,6 @@ class Timing(Saved):
     """Where pytest's rootdir lies below the repository's root, such as `services/soc`; empty where it is the root."""
 
 
-class AboveLevel(Saved):
-    """A scenario that says of itself that it is made for a higher level than the one under test."""
-
-    scenario: str
-    from_level: Level
-
-
 class ScenarioCount(Saved):
     """How much of the corpus ran: scenarios in the corpus, selected, run to a verdict; collection errors."""
 
@@ -394,6 +388,8 @@ class Results(Saved):
     agent: AgentInfo
     policy: PolicyInfo
     digests: Digests
+    adaptive: Adaptive | None = None
+    """Where repeats were spent; None where all were run."""
     command: tuple[str, ...] = ()
     """The pytest arguments that reproduce the session."""
     timing: Timing

@@ -38,6 +38,8 @@ class SessionStarted(Saved):
     """Tools, oracles and harness steps of plugins, which whoever reads the session back may not have."""
     withheld: tuple[str, ...] = ()
     """What was taken from the agent, as the option says it."""
+    adaptive: bool = False
+    """Whether repeats that can change nothing are left out."""
     shards: tuple[str, ...] = ()
     """The evidence roots of the sessions that this one joins."""
 

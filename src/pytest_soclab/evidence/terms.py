@@ -87,6 +87,19 @@ class GateStatus(StrEnum):
     UNDECIDED = "undecided"
 
 
+class AdaptiveRule(StrEnum):
+    """What ended the trials of a variant where repeats are spent adaptively."""
+
+    PLAN = "plan"
+    """Every planned trial ran."""
+    LEVEL = "level"
+    """The levels still possible ask for no more."""
+    SAME_AGAIN = "same_again"
+    """The agent is known to do the same again."""
+    INTERRUPTED = "interrupted"
+    """No rule: a further trial could have changed something."""
+
+
 class Method(StrEnum):
     """How a proportion got its interval."""
 

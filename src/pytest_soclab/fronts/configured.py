@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shlex
 import shutil
@@ -119,8 +120,11 @@ def _upstream(given: str | None) -> str | None:
 def _service(settings: Settings, url: str, template: str | None) -> ServiceAgent:
     _refuse(settings, ("agent_env", "agent_user"), "--soclab-agent-url")
     parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or _no_port(parts):
-        raise UsageError(f"--soclab-agent-url: found {quote(url)}, expected an address such as http://127.0.0.1:9000/")
+    if parts.scheme.removeprefix("a2a+") not in ("http", "https") or not parts.hostname or _no_port(parts):
+        expected = "an address such as http://127.0.0.1:9000/, or a2a+http://127.0.0.1:9000/ for A2A"
+        raise UsageError(f"--soclab-agent-url: found {quote(url)}, expected {expected}")
+    if parts.scheme.startswith("a2a+") and importlib.util.find_spec("a2a") is None:
+        raise UsageError("--soclab-agent-url over A2A needs the extra `a2a`; pip install 'pytest-soclab[a2a]'")
     if parts.username is not None:
         raise UsageError("--soclab-agent-url names a user; options are kept in results, so leave credentials out")
     return ServiceAgent(url, settings.agent_name or f"agent at {parts.netloc}", settings.agent_model, template)

@@ -12,13 +12,24 @@ import json
 import socket
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from pytest_soclab.base.clock import monotonic, trial_token
 
-Answer = Callable[[bytes], dict[str, Any] | None]
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to one message, None where it wants none; `refused` has HTTP say so as well, with status 400."""
+
+    message: dict[str, Any] | None
+    refused: bool = False
+
+
+Answer = Callable[[bytes, str | None], Reply]
+"""Answers one message: the body, and the revision of the protocol that the request's header names."""
 Lose = Callable[[str], None]
 
 LOOPBACK = "127.0.0.1"
@@ -156,11 +167,11 @@ class _Handler(BaseHTTPRequestHandler):
         except _Refused as refused:
             self._refuse(refused)
             return
-        answer = self.server.answer(body)
-        if answer is None:
+        reply = self.server.answer(body, self.headers.get("MCP-Protocol-Version"))
+        if reply.message is None:
             self._send(HTTPStatus.ACCEPTED, b"")
         else:
-            self._send(HTTPStatus.OK, json.dumps(answer).encode())
+            self._send(HTTPStatus.BAD_REQUEST if reply.refused else HTTPStatus.OK, json.dumps(reply.message).encode())
 
     def do_GET(self) -> None:
         """Refuse: there is no stream to listen to, and no session to end."""

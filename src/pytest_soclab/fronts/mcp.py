@@ -13,6 +13,7 @@ from typing import Any
 
 from pytest_soclab import __version__
 from pytest_soclab.fronts.in_process import TrialOver
+from pytest_soclab.fronts.listener import Reply
 from pytest_soclab.fronts.protocol import Case
 from pytest_soclab.fronts.tool_view import Toolbox, ToolView, toolbox
 from pytest_soclab.gateway.state import ToolResult
@@ -34,6 +35,10 @@ class ProtocolFault(Exception):  # noqa: N818 - the client's, and what it is ans
         self.code = code
 
 
+class OtherRevision(ProtocolFault):
+    """A message whose header names a revision that is not spoken here; HTTP answers it with status 400."""
+
+
 @dataclass(slots=True)
 class Server:
     """Serves one case's tools; `lost` are messages that could not be read, any of which may have been a proposal."""
@@ -47,19 +52,20 @@ class Server:
     def __post_init__(self) -> None:
         self.tools = toolbox(self.case.tools)
 
-    def answer(self, body: bytes) -> Message | None:
-        """Return the answer to one message as it arrived, None where it wants none."""
+    def answer(self, body: bytes, revision: str | None = None) -> Reply:
+        """Return the answer to one message as it arrived; `revision` is the one that its request's header names."""
         number: Any = None
         try:
             message = read(body)
             number = message.get("id")
-            return self._answer(message, number)
+            _check_revision(message, revision)
+            return Reply(self._answer(message, number))
         except ProtocolFault as fault:
             if fault.code in (PARSE_ERROR, INVALID_REQUEST):
                 self.lose(str(fault))
-            return error(number, fault.code, str(fault))
+            return Reply(error(number, fault.code, str(fault)), isinstance(fault, OtherRevision))
         except TrialOver as over:
-            return error(number, OVER, str(over))
+            return Reply(error(number, OVER, str(over)))
 
     def lose(self, what: str) -> None:
         """Note a message that could not be read; a flood of them is counted by its first few."""
@@ -133,6 +139,18 @@ def read(body: bytes) -> Message:
     if not isinstance(message, dict):
         raise ProtocolFault(INVALID_REQUEST, "the message is no object; send one message at a time")
     return message
+
+
+def _check_revision(message: Message, revision: str | None) -> None:
+    """Refuse a message under a revision that is not spoken here, save for the one that agrees on a revision.
+
+    A newer client asks first with a method of its own, and goes back to `initialize` when it reads that there is none.
+    """
+    method = message.get("method")
+    if revision is None or revision in REVISIONS or method == "initialize":
+        return
+    code = INVALID_REQUEST if method == "tools/call" else NO_METHOD
+    raise OtherRevision(code, f"MCP-Protocol-Version {revision[:32]!r} is not spoken here, but {', '.join(REVISIONS)}")
 
 
 def error(number: Any, code: int, what: str) -> Message:

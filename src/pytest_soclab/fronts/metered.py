@@ -30,11 +30,13 @@ class Metered:
         replays = settings.replay is not None
         self.exchange = Exchange((self.trial, settings.session), recording, brief.payload, replays)
         self._proxy = ModelProxy(settings.upstream, self.exchange, line.mask, line.end)
-        self._started = monotonic()
+        self._started = self._until = monotonic()
+        self._whose = ""
+        """Whose limit of time holds: of the trial, of the session, or of neither."""
 
     def _recording(self, volatile: dict[str, str]) -> Recording:
         if self.settings.replay is None:
-            return Recording(volatile)
+            return Recording(volatile, keeps=self.settings.record is not None)
         try:
             return load(self.settings.replay / self._file, volatile)
         except UsageError as error:
@@ -51,15 +53,24 @@ class Metered:
         return self._proxy.variables()
 
     def patience(self, timeout: float) -> float:
-        """Return the seconds that the trial may take."""
-        session = self.settings.session
+        """Return the seconds that the trial may take, and keep whose limit that is."""
+        session, own = self.settings.session, self.settings.trial.time
         left = None if session.limits.time is None else session.limits.time - session.seconds
-        return min(one for one in (timeout, self.settings.trial.time, left) if one is not None)
+        known = [(own, "trial"), (left, "session")]
+        seconds, self._whose = min([(timeout, ""), *((one, who) for one, who in known if one is not None)])
+        self._until = monotonic() + seconds
+        return seconds
 
     def account(self, conducted: Conduct) -> Conduct:
         """Return how the work ended, with what was spent, and why the model's part makes it inconclusive."""
         annex = {**(conducted.annex or {}), "model": self._spent()}
-        return replace(conducted, cause=conducted.cause or self._cause(), annex=annex)
+        return replace(conducted, cause=self._over_time(conducted.cause) or self._cause(), annex=annex)
+
+    def _over_time(self, cause: str) -> str:
+        """Name the limit where a trial was ended by one, else return the cause as it is."""
+        if not (cause and self._whose and monotonic() >= self._until):
+            return cause
+        return f"the {self._whose}'s time is over (--soclab-max-time): {cause}"
 
     def _cause(self) -> str:
         if not self.exchange.requests:

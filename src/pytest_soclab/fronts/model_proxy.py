@@ -37,6 +37,8 @@ _PATHS = (
 )
 _OWN_HEADERS = {"host", "content-length", "connection", "accept-encoding", "transfer-encoding", "keep-alive"}
 MOST_ASKED = 32 * 1_048_576
+MOST_IN_FLIGHT = 128 * 1_048_576
+"""Bytes of all requests of a trial that are on their way at once."""
 _KEPT = 16 * 1_048_576  # bytes of an answer that are kept for counting and recording
 _PIECE = 16_384
 _UPSTREAM_SECONDS = 600.0
@@ -84,6 +86,7 @@ class ModelProxy:
     def __init__(self, upstream: str | None, exchange: Exchange, mask: Mask, end: Callable[[str], None]) -> None:
         self.upstream, self.exchange, self.mask, self.end = upstream, exchange, mask, end
         self.token = trial_token()
+        self._in_flight, self._lock = 0, threading.Lock()
         self.upstreams: set[http.client.HTTPConnection] = set()
         self._server = _Server((LOOPBACK, 0), _Handler)
         self._server.proxy = self
@@ -95,6 +98,14 @@ class ModelProxy:
     def url(self) -> str:
         """The address to use in the provider's place, without `/v1`."""
         return f"http://{LOOPBACK}:{self._server.server_address[1]}/{self.token}"
+
+    def admits(self, size: int) -> bool:
+        """Tell whether there is room for a request of this size and take it; a negative size gives it back."""
+        with self._lock:
+            if self._in_flight + size > MOST_IN_FLIGHT:
+                return False
+            self._in_flight += size
+            return True
 
     def variables(self) -> dict[str, str]:
         """Return the variables in which clients look for the address."""
@@ -150,8 +161,13 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(404, "nothing is here")
         elif not (length.isascii() and length.isdigit() and len(length) < 12 and int(length) <= MOST_ASKED):
             self._refuse(413, f"a request has at most {MOST_ASKED} bytes and says how many")
+        elif not proxy.admits(int(length)):
+            self._stop(f"the agent asked its model with more than {MOST_IN_FLIGHT // 1_048_576} MiB at once")
         else:
-            self._answer(method, provider, path, self.rfile.read(int(length)))
+            try:
+                self._answer(method, provider, path, self.rfile.read(int(length)))
+            finally:
+                proxy.admits(-int(length))
 
     def _answer(self, method: str, provider: str, path: str, body: bytes) -> None:
         proxy, exchange = self.server.proxy, self.server.proxy.exchange
@@ -174,8 +190,8 @@ class _Handler(BaseHTTPRequestHandler):
         if answer.status < 400:
             exchange.count(usage_of(answer.body, len(body)), model_of(path, body))
         told = proxy.mask.text(answer.body.decode("utf-8", "replace")).encode()
-        exchange.recording.add(path, text, Answer(answer.status, answer.kind, told))
-        if why := exchange.over():
+        full = exchange.recording.add(path, text, Answer(answer.status, answer.kind, told))
+        if why := full or exchange.over():
             proxy.end(why)
 
     def _replay(self, path: str, text: str) -> None:

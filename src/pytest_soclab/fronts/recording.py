@@ -11,6 +11,9 @@ from typing import Any
 
 from pytest_soclab.base.errors import UsageError
 
+MOST_RECORDED = 128 * 1_048_576
+"""Characters of one trial's recording; each request repeats all before it, and an agent may repeat itself for ever."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -26,6 +29,9 @@ class Recording:
     """The requests and answers of one trial in order; `volatile` are texts that differ between runs, by their names."""
 
     volatile: Mapping[str, str]
+    keeps: bool = True
+    """Whether exchanges are recorded; one that nobody asked for would only fill memory."""
+    size: int = 0
     entries: list[dict[str, Any]] = field(default_factory=list)
     _used: set[int] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -42,12 +48,18 @@ class Recording:
             text = text.replace(name, value)
         return text
 
-    def add(self, path: str, body: str, answer: Answer) -> None:
-        """Record one exchange, of texts that hold no secret."""
+    def add(self, path: str, body: str, answer: Answer) -> str:
+        """Record one exchange, of texts that hold no secret; return why no more can be recorded, or an empty text."""
+        if not self.keeps:
+            return ""
         told = self.settled(answer.body.decode("utf-8", "replace"))
         entry = {"path": path, "request": _plain(self.settled(body)), "status": answer.status, "kind": answer.kind}
         with self._lock:
+            self.size += len(body) + len(told)
+            if self.size > MOST_RECORDED:
+                return f"the trial's recording has more than {MOST_RECORDED // 1_048_576} MiB"
             self.entries.append({**entry, "answer": told})
+        return ""
 
     def find(self, path: str, body: str) -> Answer | None:
         """Return the recorded answer to a request, each once; None where the trial left the recording."""
@@ -88,7 +100,7 @@ def load(file: Path, volatile: Mapping[str, str]) -> Recording:
             raise ValueError("a line is no recorded exchange")
     except (OSError, ValueError) as error:
         raise UsageError(f"{file}: cannot be replayed ({error}); record it with --soclab-record") from None
-    return Recording(volatile, entries)
+    return Recording(volatile, entries=entries)
 
 
 def _plain(text: str) -> Any:

@@ -207,6 +207,8 @@ def _rates(results: Results) -> Iterator[Block]:
         lines = [line for shown in words.evidence(view.trials) for line in _tallies(shown, view.arm)]
         yield [f"### {name}", "", *lines, "", *_rate_table(view.rates)]
     yield [f"{words.coverage_text(results)}."]
+    if results.adaptive is not None:
+        yield [f"Repeats: {prose(words.repeats_text(results.adaptive))}."]
 
 
 def _tallies(shown: words.Evidence, arm: Arm) -> Block:

@@ -189,6 +189,8 @@ def _evidence(results: Results) -> Iterator[Block]:
     for number, one in enumerate(stops.bars(results)):
         yield ("" if number else "stopped by", f"{one.name}: {one.text}", "plain")
     yield ("corpus", words.coverage_text(results), "plain")
+    if results.adaptive is not None:
+        yield ("repeats", words.repeats_text(results.adaptive), "plain")
     for text in results.counts.error_texts[:_RED_SHOWN]:
         yield ("", text, "bad")
 

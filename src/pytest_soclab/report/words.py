@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import assert_never
 
 from pytest_soclab.assurance import words as rounding
+from pytest_soclab.assurance.adaptive import repeats_text as repeats_text  # noqa: PLC0414
 from pytest_soclab.assurance.tallies import Evidence as Evidence  # noqa: PLC0414 - this and the next: for the surfaces, which read one module
 from pytest_soclab.assurance.tallies import Tally as Tally  # noqa: PLC0414
 from pytest_soclab.assurance.tallies import approver_text as approver_text  # noqa: PLC0414

@@ -17,7 +17,7 @@ from pytest_soclab.evidence.session_log import KnownAnswers
 from pytest_soclab.fronts.patience import leave_behind
 from pytest_soclab.options import any_given, distributes, is_incident
 from pytest_soclab.scenario import corpus
-from pytest_soclab.session import leftovers, selection, state
+from pytest_soclab.session import leftovers, repeats, selection, state
 from pytest_soclab.session.command import relative
 from pytest_soclab.session.inventory import inventory, lost, selected
 from pytest_soclab.session.items import ScenarioFile, ScenarioItem
@@ -50,7 +50,7 @@ def activate(config: pytest.Config) -> None:
         return
     corpus.forget()
     made: list[Lab] = []
-    settings = _usage(lambda: settings_of(config))
+    settings = _usage(lambda: repeats.planned(config, settings_of(config)))
 
     def lab() -> Lab:
         if not made:

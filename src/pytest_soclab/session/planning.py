@@ -24,5 +24,9 @@ def show(session: pytest.Session) -> None:
     if distributes(session.config):
         reporter.write_line("this process collects nothing, its workers do; leave -n out")
         return
+    if settings.adaptive:
+        first = sum(item.spec.repetition == 1 for item in session.items if isinstance(item, ScenarioItem))
+        why = "a repeat runs where it can change the level or a gate"
+        reporter.write_line(f"at most {len(trials)} trials, {first} of them in the first round; {why}")
     for line in plan(trials, session.config.invocation_params.dir / folder).lines(folder):
         reporter.write_line(line)

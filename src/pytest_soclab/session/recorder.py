@@ -60,7 +60,7 @@ class Recorder:
         self.first = SessionStarted(
             soclab=__version__, started=self.started, mode=settings.mode, level=Level(settings.level),
             command=(*settings.command(), *command.words(config)), profile=self.profile_digest,
-            withheld=settings.withhold,
+            withheld=settings.withhold, adaptive=settings.adaptive,
         )  # fmt: skip
         self.gathered = Gathered.of(self.first)
         self.log = SessionLog()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_soclab.base.errors import SoclabError
-from pytest_soclab.session import selection, state
+from pytest_soclab.session import repeats, selection, state
 from pytest_soclab.session.items import ScenarioItem
 from pytest_soclab.session.reach_items import ReachItem
 
@@ -69,11 +69,18 @@ class Reports:
         yield
         report.user_properties = whole
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Leave out a repeat that can change nothing."""
+        if isinstance(item, ScenarioItem):
+            repeats.leave_out(item)
+
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Take out the plays that do not apply, once `-k` and the like have chosen."""
         try:
             selection.leave_out(self.config, items)
+            repeats.order(self.config, items)
         except SoclabError as error:
             raise pytest.UsageError(*str(error).splitlines()) from None
 

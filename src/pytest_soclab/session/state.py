@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from pytest_soclab.assurance.repeats import Repeats
     from pytest_soclab.known_answer.comparing.results import GateResult
     from pytest_soclab.session.recorder import Recorder
     from pytest_soclab.session.resume import Resumed
@@ -30,6 +31,8 @@ class Session:
     """What this process selected, once collection is finished."""
     chosen: tuple[str, ...] = ()
     """The paths and node ids within the bundled corpus that the command line names."""
+    repeats: Repeats | None = None
+    """Where repeats are spent adaptively, once the first one is asked for."""
     gate: GateResult | None = None
     """The known-answer gate's result, where the options ask for one."""
     pasted: frozenset[str] = frozenset()
