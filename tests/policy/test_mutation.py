@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest_soclab.policy.load import source_of
 from pytest_soclab.policy.model import PolicySource
-from pytest_soclab.policy.mutation import Question, adequacy, mutants
+from pytest_soclab.policy.mutation import Question, adequacy, mutants, spread
 
 TEXT = """package soclab.gateway
 
@@ -73,3 +73,16 @@ def test_no_time_is_no_success() -> None:
     found = adequacy(small(), ALL, seconds=-1)
     assert (found.noticed, found.share) == (0, 0.0)
     assert found.untried > 10
+
+
+def test_a_sample_reaches_from_the_first_to_the_last_mutant() -> None:
+    every = list(mutants(small()))
+    chosen = spread(every, 5)
+    places = [every.index(mutant) for mutant in chosen]
+    assert places == sorted(set(places))
+    assert len(places) == 5
+    assert places[0] == 0
+    assert places[-1] >= len(every) * 3 // 4
+    assert spread(every, 0) == spread(every, len(every) + 1) == every
+    found = adequacy(small(), ALL, sample=5)
+    assert found.noticed + found.invalid == 5

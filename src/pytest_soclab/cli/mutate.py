@@ -23,7 +23,10 @@ from pytest_soclab.trials.reach.reach import questions
 
 
 def mutate(options: argparse.Namespace, source: PolicySource) -> int:
-    """Print the mutants that neither the stored session's questions nor reach's notice; 1 below the wanted share."""
+    """Print the mutants that neither the stored session's questions nor reach's notice.
+
+    Returns 1 below the wanted share, where no mutant was tried, and where the time did not suffice for all.
+    """
     lab = Lab(Settings(level=load_results(Path(options.folder)).level.tested.value))
     known = constants(source)
     asked: dict[Any, Question] = {}
@@ -31,9 +34,9 @@ def mutate(options: argparse.Namespace, source: PolicySource) -> int:
         mark = (alike(question.input, known), question.expected_stop) if known is not None else len(asked)
         asked.setdefault(mark, question)
     kinds = sorted(lab.registry.changes)
-    found = adequacy(source, list(asked.values()), kinds, options.seconds)
+    found = adequacy(source, list(asked.values()), kinds, options.seconds, sample=options.sample)
     _tell(found, len(asked))
-    return 0 if found.survivors == () or found.share * 100 >= options.least else 1
+    return 0 if not found.untried and found.share * 100 >= options.least else 1
 
 
 def _recorded(folder: Path) -> Iterator[Question]:

@@ -174,9 +174,11 @@ def adequacy(
     questions: Sequence[Question],
     kinds: Sequence[str] = (),
     seconds: float = 600.0,
+    *,
+    sample: int = 0,
     engine: Callable[[PolicySource], Engine] = _derived,
 ) -> Adequacy:
-    """Return what the questions notice of every mutant, as far as the time goes.
+    """Return what the questions notice of every mutant, or of a `sample` of so many, as far as the time goes.
 
     Raises:
         PolicyError: when the policy itself does not load.
@@ -187,7 +189,7 @@ def adequacy(
     whole.close()
     noticed = invalid = untried = 0
     survivors: list[Mutant] = []
-    for mutant in mutants(source, kinds):
+    for mutant in spread(list(mutants(source, kinds)), sample):
         if monotonic() > end:
             untried += 1
             continue
@@ -204,6 +206,13 @@ def adequacy(
             noticed += 1
             asked.insert(0, asked.pop(at))  # what noticed one mutant is likely to notice the next
     return Adequacy(noticed, survivors, invalid, untried)
+
+
+def spread(every: Sequence[Mutant], sample: int) -> Sequence[Mutant]:
+    """Return `sample` mutants, taken evenly from the first to the last file; all of them for 0."""
+    if not 0 < sample < len(every):
+        return every
+    return [every[number * len(every) // sample] for number in range(sample)]
 
 
 def _first_notice(engine: Engine, asked: Sequence[tuple[Question, Decision | None]]) -> int | None:
