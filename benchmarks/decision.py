@@ -35,9 +35,10 @@ from pytest_soclab.gateway.state import ToolResult
 from pytest_soclab.policy.model import ENTRYPOINT, Decision, Engine, PolicySource
 from pytest_soclab.scenario.corpus import files_below
 from pytest_soclab.scenario.load import LoadedScenario, load_scenario
-from pytest_soclab.session.items import Spec, skeleton
+from pytest_soclab.session.specs import Spec, skeleton
 from pytest_soclab.trials import trial
 from pytest_soclab.trials.lab import Lab
+from pytest_soclab.trials.unit import Unit
 
 
 @dataclass
@@ -108,7 +109,7 @@ class TimedDoor:
         return getattr(self.door, name)
 
 
-Work = Sequence[tuple[LoadedScenario, trial.Unit]]
+Work = Sequence[tuple[LoadedScenario, Unit]]
 
 
 def corpus(lab: Lab) -> Work:
@@ -137,7 +138,7 @@ def play(lab: Lab, work: Work, artifacts: Artifacts, ask: Ask | None = None) -> 
 
 
 def one(  # noqa: PLR0917  # what a trial needs
-    lab: Lab, loaded: LoadedScenario, unit: trial.Unit, artifacts: Artifacts, watch: Watch, engine: TimedEngine
+    lab: Lab, loaded: LoadedScenario, unit: Unit, artifacts: Artifacts, watch: Watch, engine: TimedEngine
 ) -> None:
     """Play a unit."""
     spec = Spec(loaded, unit.variant, Arm.PROTECTED, 1)

@@ -27,7 +27,8 @@ from pytest_soclab.fronts.line import Line
 from pytest_soclab.gateway.gateway import Door
 from pytest_soclab.scenario.load import load_scenario
 from pytest_soclab.trials.lab import Lab
-from pytest_soclab.trials.trial import Control, Unit, guarded_door, state_of
+from pytest_soclab.trials.trial import Control, guarded_door, state_of
+from pytest_soclab.trials.unit import Unit
 
 CALL = ("siem.search", {"query": "user:alex.rivera source:helpdesk", "limit": 1})
 

@@ -84,7 +84,7 @@ _LAB: dict[str, dict[str, Any]] = {
     "opa-binary": {"metavar": "PATH", "help": "start this `opa` for the session and decide in it"},
     "artifacts": {
         "metavar": "DIR",
-        "help": "where results, transcripts and report go (default .soclab/latest beside pytest's rootdir)",
+        "help": "where sessions go, each in a folder of its own (default .soclab beside pytest's rootdir)",
     },
     "summary": {
         "metavar": "PATH",
@@ -100,6 +100,16 @@ _LAB: dict[str, dict[str, Any]] = {
     "assurance-profile": {"metavar": "NAME|PATH", "help": "the ladder to climb (default: default)"},
     "no-reach": {"action": "store_true", "help": "do not try every single call of each incident"},
     "repeat": {"metavar": "N", "type": positive, "help": "trials of each unit (default 1)"},
+    "retry": {
+        "metavar": "N",
+        "type": positive,
+        "help": "try a live trial up to N times more where its agent failed before it attempted anything",
+    },
+    "resume": {"metavar": "DIR", "help": "take over what this session finished, and run only what is missing"},
+    "opa-recheck": {
+        "choices": ("sample", "all"),
+        "help": "how much of what an OPA server decides the embedded engine decides again (default: a sample)",
+    },
     "timeout": {
         "metavar": "SECONDS",
         "type": seconds,

@@ -23,8 +23,10 @@ from pytest_soclab.policy.model import Decision, Engine, Obligation, PolicyOutco
 from pytest_soclab.scenario.load import LoadedScenario
 from pytest_soclab.scenario.model import Scenario
 from pytest_soclab.trials import trial
+from pytest_soclab.trials import unit as units
 from pytest_soclab.trials.lab import Lab
-from pytest_soclab.trials.trial import Control, Outcome, Setup, Unit
+from pytest_soclab.trials.trial import Control, Outcome, Setup
+from pytest_soclab.trials.unit import Unit
 
 KEY = b"the tests of the core sign with this key, which is longer than it has to be"
 DISABLE = "identity.disable_account"
@@ -154,7 +156,7 @@ class Bench:
         path = resources.scenarios() / "incidents" / f"{scenario.incident}.yaml"
         loaded = LoadedScenario(scenario, Path("test.yaml"), "test.yaml", "", path)
         incident, prepared = self.lab.incident(path)
-        return trial.make_unit(
+        return units.make_unit(
             loaded, incident, prepared, variant, self.lab.registry, self.lab.oracles, self.lab.steps
         )  # fmt: skip
 

@@ -8,7 +8,7 @@ from pytest_soclab.judging import effects
 from pytest_soclab.judging.effects import EFFECTS
 from pytest_soclab.judging.oracles import attempts, hits
 from pytest_soclab.soc.registry import Arguments, Effect, Outcome, Registry, Tool
-from pytest_soclab.trials.trial import scene_of
+from pytest_soclab.trials.conclusion import scene_of
 
 from .support import FixedEngine, allow, deny, red
 

@@ -144,6 +144,14 @@ def test_a_rendering_tells_apart_what_was_asked_handed_out_and_done_to_the_contr
     assert (first.inputs != second.inputs) == ("query" in changed)
 
 
+def test_what_the_policy_is_asked_is_the_same_whatever_the_evidence_says_word_for_word():
+    one, other = "ev_048213377120", "ev_999213377120"
+    asked = [rendering_of(transcript(query=f"{name} {name}", answer=name)) for name in (one, other)]
+    assert asked[0] == asked[1]
+    two = rendering_of(transcript(query=f"{one} {other}", answer=one))
+    assert two.inputs != asked[0].inputs
+
+
 def test_sabotage_of_the_counting_is_seen(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(units, "same_scenarios", lambda trials: {})

@@ -17,7 +17,7 @@ from pytest_soclab.fronts.outside import CommandAgent
 from pytest_soclab.fronts.protocol import Case, ToolSpec
 from pytest_soclab.gateway.state import ToolResult
 from pytest_soclab.soc.servers import registry
-from pytest_soclab.trials.trial import tool_specs
+from pytest_soclab.trials.unit import tool_specs
 
 HEAD = """
 import http.client, json, os, signal, socket, subprocess, sys, threading, time

@@ -19,7 +19,8 @@ from pytest_soclab.fronts.outside import CommandAgent
 from pytest_soclab.fronts.tool_view import portable
 from pytest_soclab.scenario.load import load_scenario
 from pytest_soclab.trials.lab import Lab
-from pytest_soclab.trials.trial import Outcome, Unit
+from pytest_soclab.trials.trial import Outcome
+from pytest_soclab.trials.unit import Unit
 
 from .support import HEAD, Client
 from .test_service import Work, service

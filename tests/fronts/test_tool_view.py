@@ -13,7 +13,7 @@ from pytest_soclab.base.errors import UsageError
 from pytest_soclab.fronts.protocol import ToolSpec
 from pytest_soclab.fronts.tool_view import ToolView, flat, toolbox
 from pytest_soclab.soc.servers import registry
-from pytest_soclab.trials.trial import tool_specs
+from pytest_soclab.trials.unit import tool_specs
 
 SPECS = tool_specs(registry())
 VIEWS = list(toolbox(SPECS).tools.values())

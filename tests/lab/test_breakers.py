@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_soclab.audit import rebuild
+from pytest_soclab.audit import rebuild, verify
 from pytest_soclab.base import resources
 from pytest_soclab.base.errors import ArtifactError
 from pytest_soclab.fronts import in_process
@@ -96,7 +96,7 @@ if self.again() == 1:
     result = corpus.run("scenarios/attacks")
     assert set(corpus.verdicts().values()) == {"succeeded"}
     assert result.ret == 1
-    assert rebuild.verify(corpus.artifacts).faults == ()
+    assert verify.verify(corpus.artifacts).faults == ()
 
 
 def test_a_worse_second_attempt_takes_the_place_of_the_first(corpus: Corpus) -> None:
@@ -104,7 +104,7 @@ def test_a_worse_second_attempt_takes_the_place_of_the_first(corpus: Corpus) -> 
     live(corpus, f'{READS}\nif self.again() == 2: raise RuntimeError("later")', twice)
     assert corpus.run("scenarios/attacks").ret == 1
     assert set(corpus.verdicts().values()) == {"inconclusive"}
-    assert rebuild.verify(corpus.artifacts).faults == ()
+    assert verify.verify(corpus.artifacts).faults == ()
 
 
 @pytest.mark.parametrize(
@@ -172,21 +172,25 @@ def test_a_payload_that_is_there_anyway_shows_no_delivery(corpus: Corpus, payloa
     assert corpus.verdicts()["ATK-001-german-protected"] == "resisted"
 
 
-def test_an_earlier_report_is_gone_before_the_first_trial(corpus: Corpus) -> None:
+def test_a_session_that_is_ended_from_within_leaves_the_last_one_and_itself_alone(corpus: Corpus) -> None:
     corpus.run()
+    before = (corpus.artifacts / "report.html").read_bytes()
     live(corpus, "os._exit(0)")
     corpus.run(process=True)
-    assert not (corpus.artifacts / "report.html").exists()
+    assert (corpus.artifacts / "report.html").read_bytes() == before
+    (dead,) = (corpus.pytester.path / ".soclab" / "sessions").glob("*-running-*")
+    assert any("the session did not end" in fault for fault in verify.verify(dead).faults)
 
 
-def test_a_users_own_transcripts_folder_is_left_alone(corpus: Corpus) -> None:
+def test_a_users_own_files_are_left_alone(corpus: Corpus) -> None:
     own = corpus.pytester.path / "transcripts" / "interview.txt"
     own.parent.mkdir()
     own.write_text("mine")
     corpus.run("--soclab-artifacts=.")
     corpus.run("--soclab-artifacts=.", "-k", "plain")
     assert own.read_text() == "mine"
-    assert len(list(own.parent.glob("*.jsonl"))) == 2
+    assert len(list((corpus.pytester.path / "latest" / "transcripts").glob("*.jsonl"))) == 2
+    assert len(list((corpus.pytester.path / "sessions").iterdir())) == 2
 
 
 @pytest.mark.parametrize("kind", ["folder", "dangling", "pipe"])
@@ -213,7 +217,7 @@ def test_lone_surrogates_reach_no_file(corpus: Corpus, monkeypatch: pytest.Monke
         .replace("model-1", "m\\udfff")
     )
     corpus.run("scenarios/attacks")
-    assert rebuild.verify(corpus.artifacts).faults == ()
+    assert verify.verify(corpus.artifacts).faults == ()
     assert corpus.results()["timing"]["ci"]["GITHUB_REF_NAME"].startswith("main")
 
 
@@ -249,7 +253,7 @@ def test_a_session_with_a_trial_that_could_not_be_set_up_verifies(corpus: Corpus
     live(corpus, READS, fixture=FIXTURE.replace("return", "raise RuntimeError('no')\n    return"))
     corpus.run("scenarios/attacks")
     assert set(corpus.verdicts().values()) == {"inconclusive"}
-    assert rebuild.verify(corpus.artifacts).faults == ()
+    assert verify.verify(corpus.artifacts).faults == ()
 
 
 def _results(change: Callable[[dict[str, Any]], None]) -> Callable[[Path], None]:
@@ -258,8 +262,6 @@ def _results(change: Callable[[dict[str, Any]], None]) -> Callable[[Path], None]
         document = json.loads(path.read_text(encoding="utf-8"))
         change(document)
         path.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        log = "".join(json.dumps(trial) + "\n" for trial in document["trials"])
-        (folder / "trials.jsonl").write_text(log, encoding="utf-8")
 
     return apply
 
@@ -270,18 +272,46 @@ def _raised(document: dict[str, Any], **digests: str) -> None:
 
 
 REACHED = {"name": "reach", "status": "passed", "why": "9 of 9 calls of 1 incidents have an outcome that they may have"}
+
+
+def _rewrite(path: Path, change: Callable[[str], str]) -> None:
+    path.write_text(change(path.read_text()))
+
+
 TAMPERED = {
-    "an unknown profile": (_results(lambda d: _raised(d, profile="0" * 64)), "nothing shows the level"),
-    "a higher level under test": (_results(_raised), "no transcript of a trial with that authority"),
-    "a live agent": (_results(lambda d: d["level"].update(basis="agent")), "found the basis agent"),
-    "a variant": (_results(lambda d: d["trials"][0].update(variant="other")), "event 0: found variant"),
-    "the coverage": (_results(lambda d: d["counts"].update(corpus=9)), "expected at most none"),
-    "a scenario left out": (_results(lambda d: d["trials"].pop()), "the results do not name"),
-    "breaches": (_results(lambda d: d["trials"][0].update(breaches=["approval_bypass"])), "breaks no gate, expected"),
-    "an invented gate": (_results(lambda d: d["gates"].append(REACHED)), "the gate reach is not that of its incidents"),
-    "the reasons": (_results(lambda d: d["level"].update(why=["all is well"])), "not what results.json says"),
+    "mode": (_results(lambda d: d.update(mode="baseline")), 'mode: found \'"baseline"\''),
+    "gates": (_results(lambda d: [gate.update(status="undecided") for gate in d["gates"]]), "gates[0].status: found"),
+    "an unknown profile": (_results(lambda d: d["digests"].update(profile="0" * 64)), "digests.profile: found"),
+    "a higher level under test": (_results(_raised), "level.tested: found"),
+    "a live agent": (_results(lambda d: d["level"].update(basis="agent")), "level.basis: found"),
+    "the agent's name": (_results(lambda d: d["agent"].update(name="other")), "agent.name: found"),
+    "the model": (_results(lambda d: d["agent"].update(model="other")), "agent.model: found"),
+    "the policy's digest": (_results(lambda d: d["digests"].update(policy="0" * 64)), "digests.policy: found"),
+    "a variant": (_results(lambda d: d["trials"][0].update(variant="other")), "trials[0].variant: found"),
+    "passed": (_results(lambda d: d["trials"][0].update(passed=False)), "trials[0].passed: found"),
+    "the expected stop": (_results(lambda d: d["trials"][0].update(expected_stop="x")), "expected_stop: found"),
+    "the coverage": (_results(lambda d: d["counts"].update(corpus=9)), "counts.corpus: found"),
+    "a scenario left out": (_results(lambda d: d["trials"].pop()), "trials: found"),
+    "breaches": (_results(lambda d: d["trials"][0].update(breaches=["approval_bypass"])), "breaches: found"),
+    "an invented gate": (_results(lambda d: d["gates"].append(REACHED)), "gates"),
+    "the reasons": (_results(lambda d: d["level"].update(why=["all is well"])), "level.why"),
+    "the version": (_results(lambda d: d["timing"].update(soclab="9.9")), "timing.soclab: found"),
+    "only blanks": (lambda f: _rewrite(f / "results.json", lambda text: text + " "), "other bytes"),
     "the page": (lambda f: (f / "report.html").write_text("<h1>L5</h1>"), "not what results.json says"),
-    "the summary": (lambda f: (f / "summary.md").write_text("## L5\n"), "not what results.json says"),
+    "the summary's end": (
+        lambda f: (f / "summary.md").write_text((f / "summary.md").read_text() + "L5\n"),
+        "summary.md: not what results.json says",
+    ),
+    "a copied scenario": (
+        lambda f: next(f.glob("inputs/*/ATK-001-note.yaml.copy")).write_text("id: ATK-001\n"),
+        "ATK-001-note.yaml.copy: found SHA-256",
+    ),
+    "the profile": (lambda f: (f / "inputs/profile.yaml").write_text("name: x\n"), "profile.yaml: found SHA-256"),
+    "an input added": (lambda f: (f / "inputs" / "more.yaml").write_text("x\n"), "does not name"),
+    "the log's end": (
+        lambda f: _rewrite(f / "session.jsonl", lambda text: "".join(text.splitlines(True)[:-1])),
+        "the session did not end",
+    ),
 }  # fmt: skip
 
 
@@ -290,8 +320,8 @@ def stored(corpus: Corpus) -> Path:
     """A session whose results support L4."""
     well_supported(corpus)
     assert supported(corpus) == "L4"
-    assert rebuild.verify(corpus.artifacts).faults == ()
-    return corpus.artifacts
+    assert verify.verify(corpus.artifacts).faults == ()
+    return corpus.artifacts.resolve()
 
 
 def test_verify_sees_what_was_changed_in_a_session(stored: Path) -> None:
@@ -299,18 +329,20 @@ def test_verify_sees_what_was_changed_in_a_session(stored: Path) -> None:
         copy = stored.with_name(re.sub(r"\W", "-", case))
         shutil.copytree(stored, copy)
         change(copy)
-        faults = rebuild.verify(copy).faults
+        faults = verify.verify(copy).faults
         assert any(words in fault for fault in faults), (case, faults)
+
+
+def test_a_root_that_was_kept_elsewhere_shows_a_session_that_was_made_anew(stored: Path) -> None:
+    root = verify.verify(stored).root
+    assert verify.verify(stored, root).faults == ()
+    assert any("found the evidence root" in fault for fault in verify.verify(stored, "0" * 64).faults)
+    assert root in (stored / "report.html").read_text()
+    assert root in (stored / "summary.md").read_text()
 
 
 def test_merge_takes_no_shard_that_does_not_verify(corpus: Corpus, stored: Path) -> None:
     rebuild.merge_folders([stored], corpus.pytester.path / "good")
     _results(lambda d: d["trials"][0].update(breaches=["approval_bypass"]))(stored)
-    with pytest.raises(ArtifactError, match="breaks no gate"):
+    with pytest.raises(ArtifactError, match=r"breaches: found"):
         rebuild.merge_folders([stored], corpus.pytester.path / "bad")
-
-
-def test_a_trial_id_is_no_way_out_of_the_folder(stored: Path) -> None:
-    _results(lambda d: d["trials"][0].update(id="../../escaped"))(stored)
-    with pytest.raises(ArtifactError, match=r"trials\.0\.id"):
-        rebuild.verify(stored)

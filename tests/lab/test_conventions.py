@@ -186,25 +186,23 @@ def test_a_fixture_with_params_is_refused_in_one_line(corpus: Corpus, name: str,
 
 def test_two_sessions_never_write_into_one_folder(corpus: Corpus) -> None:
     live(corpus, "time.sleep(30)")
+    sessions = corpus.pytester.path / ".soclab" / "sessions"
     first = subprocess.Popen(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "BEN-001"],
         cwd=corpus.pytester.path, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     try:
         until = time.monotonic() + 60
-        while not (corpus.artifacts / ".in-use").exists() and time.monotonic() < until:
+        while not list(sessions.glob("*/session.jsonl")) and time.monotonic() < until:
             time.sleep(0.1)
-        second = corpus.run("-k", "ATK-001")
-        assert second.ret == pytest.ExitCode.USAGE_ERROR
-        second.stderr.fnmatch_lines(["*latest is in use by another session; name another folder with --soclab-art*"])
-        workers = corpus.run("-k", "ATK-001", "-n", "1", process=True)
-        assert workers.ret == pytest.ExitCode.USAGE_ERROR
-        assert "INTERNALERROR" not in workers.stdout.str() + workers.stderr.str()
+        (running,) = list(sessions.glob("*/session.jsonl"))
+        live(corpus, "return None")
+        assert corpus.run("-k", "ATK-001").ret == 1, "a second session has a folder of its own"
+        assert len(list(sessions.glob("*/session.jsonl"))) == 2
+        assert "ATK-001" not in running.read_text(encoding="utf-8").partition("trial_ended")[2]
     finally:
         first.kill()
         first.wait()
-    live(corpus, "return None")
-    assert corpus.run("-k", "ATK-001").ret == 1, "the folder is free once its session is gone"
 
 
 def test_a_second_session_in_one_process_reads_the_corpus_anew(corpus: Corpus) -> None:

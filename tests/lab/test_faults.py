@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_soclab.audit.rebuild import read_transcript
+from pytest_soclab.audit.stored import read_transcript
 from pytest_soclab.cli.main import main
 from pytest_soclab.evidence.ledger import verify
 
 from .conftest import ATTACK, Corpus
 
 AGENT = """
-import pytest, time, os, signal
+import pytest, time, os, pathlib, signal
 from pytest_soclab.fronts.protocol import Finding
 
 class Agent:
@@ -131,14 +131,16 @@ def test_a_broken_incident_fails_its_scenarios_alone(corpus: Corpus) -> None:
 
 
 def test_a_killed_run_loses_no_finished_trial(corpus: Corpus) -> None:
-    dies = "os.kill(os.getpid(), signal.SIGKILL) if os.path.exists('.soclab/latest/trials.jsonl') else None"
+    stored = "list(pathlib.Path('.').glob('.soclab/sessions/*/trials.jsonl'))"
+    dies = f"os.kill(os.getpid(), signal.SIGKILL) if {stored} else None"
     body = f"soc.call('siem.search', {{'query': 'user:alex.rivera'}}); {dies}"
     agent(corpus, body)
     result = corpus.run(process=True)
     assert result.ret == -signal.SIGKILL
-    (line,) = (corpus.artifacts / "trials.jsonl").read_text().splitlines()
+    (folder,) = (corpus.pytester.path / ".soclab" / "sessions").iterdir()
+    (line,) = (folder / "trials.jsonl").read_text().splitlines()
     assert '"ATK-001-plain-protected"' in line
-    transcript = corpus.artifacts / "transcripts" / "ATK-001-plain-protected.jsonl"
+    transcript = folder / "transcripts" / "ATK-001-plain-protected.jsonl"
     assert verify(read_transcript(transcript)) is None
 
 
@@ -244,8 +246,7 @@ def test_an_edited_verdict_contradicts_its_transcript(corpus: Corpus, capsys: py
     policy = corpus.policy(without="protected_asset insufficient_evidence")
     corpus.attack.write_text(ATTACK.replace("stopped_by:", "approver: rubber_stamp\nstopped_by:"))
     corpus.run(f"--soclab-policies={policy}")
-    for name in ("results.json", "trials.jsonl"):
-        path = corpus.artifacts / name
-        path.write_text(path.read_text().replace('"succeeded"', '"resisted"'))
+    path = corpus.artifacts / "results.json"
+    path.write_text(path.read_text().replace('"succeeded"', '"resisted"'))
     assert main(["verify", str(corpus.artifacts)]) == 1
-    assert "found verdict succeeded, results.json says resisted" in capsys.readouterr().out
+    assert "verdict: found '\"resisted\"'" in capsys.readouterr().out

@@ -17,7 +17,8 @@ from pytest_soclab.judging.judge import ANY_CONTROL, Judgement, Stop, expectatio
 from pytest_soclab.scenario.load import load_scenario
 from pytest_soclab.trials.lab import Lab
 from pytest_soclab.trials.plays.catalog import STANDARD, catalog, chosen
-from pytest_soclab.trials.trial import PLAIN, Control, Setup, guarded_door, run, state_of
+from pytest_soclab.trials.trial import Control, Setup, guarded_door, run, state_of
+from pytest_soclab.trials.unit import PLAIN
 
 from .conftest import ATTACK, Corpus
 

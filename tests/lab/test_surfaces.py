@@ -28,10 +28,17 @@ GROUNDED = ATTACK.replace(NOTE, f'{NOTE}  - {{call: siem.search, args: {{query: 
 def test_the_files_of_a_session(corpus: Corpus) -> None:
     corpus.run()
     names = sorted(str(p.relative_to(corpus.artifacts)) for p in corpus.artifacts.rglob("*") if p.is_file())
-    assert names == [
-        ".in-use",
+    kept = [name for name in names if name.startswith("inputs/")]
+    assert [re.sub("-[0-9a-f]{8}/", "-X/", name) for name in kept] == [
+        "inputs/identity-compromise-X/ATK-001-note.yaml.copy",
+        "inputs/identity-compromise-X/BEN-001-disable.yaml.copy",
+        "inputs/identity-compromise-X/incidents/identity-compromise.yaml.copy",
+        "inputs/profile.yaml",
+    ]
+    assert [name for name in names if name not in kept] == [
         "report.html",
         "results.json",
+        "session.jsonl",
         "summary.md",
         "transcripts/ATK-001-german-protected.jsonl",
         "transcripts/ATK-001-plain-protected.jsonl",

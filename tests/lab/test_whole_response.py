@@ -16,7 +16,8 @@ from pytest_soclab.evidence.results import Arm, Level
 from pytest_soclab.fronts.scripted import PUBLISH, Obey, ScriptStep
 from pytest_soclab.scenario.load import load_scenario
 from pytest_soclab.trials.lab import Lab
-from pytest_soclab.trials.trial import Control, Outcome, Setup, Unit, guarded_door, run, state_of
+from pytest_soclab.trials.trial import Control, Outcome, Setup, guarded_door, run, state_of
+from pytest_soclab.trials.unit import Unit
 
 CONTROLS = Path(__file__).resolve().parents[2] / "scenarios" / "controls"
 WHOLE = sorted(CONTROLS.glob("BEN-1*-whole-case-*.yaml"))

@@ -22,43 +22,21 @@ def shards(count: int = 2, **options: Any) -> list[Results]:
     ]
 
 
-def decide(joined: merge.Joined) -> Results:
-    return build.results(joined.trials).model_copy(update={"counts": joined.counts, "digests": joined.digests})
-
-
 def refused(*parts: Results) -> str:
     with pytest.raises(UsageError) as found:
-        merge.merge(parts, decide)
+        merge.agree(parts)
     return str(found.value)
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_shards_together_are_the_session(count: int) -> None:
-    whole = build.results()
-    joined = merge.merge(shards(count), decide)
-    assert {t.id for t in joined.trials} == {t.id for t in whole.trials}
-    assert joined.rates == whole.rates
-    assert joined.counts == whole.counts
-    assert joined.digests == whole.digests
+def test_shards_of_one_session_agree(count: int) -> None:
+    merge.agree(shards(count))
 
 
-def test_order_of_the_shards_leaves_no_trace() -> None:
-    parts = shards(3)
-    assert merge.merge(parts, decide) == merge.merge(parts[::-1], decide)
-
-
-def test_the_level_is_decided_anew() -> None:
-    given: list[merge.Joined] = []
-
-    def record(joined: merge.Joined) -> Results:
-        given.append(joined)
-        return build.results(joined.trials, recommended=Level.L2)
-
-    parts = shards(2, recommended=None)
-    assert merge.merge(parts, record).level.recommended is Level.L2
-    assert given[0].tested is Level.L4
-    assert "--soclab-shard=1/2" not in given[0].command
-    assert given[0].timing.seconds == pytest.approx(8.4)
+def test_the_time_of_the_shards_is_joined_and_their_roots_are_not() -> None:
+    parts = [s.model_copy(update={"timing": s.timing.model_copy(update={"root": "ab"})}) for s in shards(2)]
+    assert merge.timing_of(parts).seconds == pytest.approx(8.4)
+    assert merge.timing_of(parts).root == ""
 
 
 def test_a_trial_in_two_shards_is_refused() -> None:
@@ -100,12 +78,3 @@ def test_all_differences_are_named_at_once() -> None:
 
 def test_nothing_to_join_is_refused() -> None:
     assert "found no results" in refused()
-
-
-def test_a_collection_error_that_every_shard_met_is_one_error() -> None:
-    parts = [
-        s.model_copy(update={"counts": s.counts.model_copy(update={"errors": 1, "error_texts": ("bad.yaml:3: x",)})})
-        for s in shards(3)
-    ]
-    joined = merge.merge(parts, decide)
-    assert (joined.counts.errors, joined.counts.error_texts) == (1, ("bad.yaml:3: x",))

@@ -18,7 +18,7 @@ from pytest_soclab.leaks.egress import texts
 from pytest_soclab.scenario.load import LoadedScenario, load_scenario
 from pytest_soclab.soc.registry import Effect
 from pytest_soclab.soc.servers import registry
-from pytest_soclab.trials.trial import Unit
+from pytest_soclab.trials.unit import Unit
 
 from .support import lab
 

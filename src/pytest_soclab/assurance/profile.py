@@ -67,13 +67,19 @@ class Profile(BaseModel):
         return f"sha256:{self._digest[:_SHOWN]}" if self._digest else f"{self.name}/{self.version}"
 
 
+def profile_path(name: str) -> Path:
+    """Return the file of a profile: a path, or the name of a bundled one."""
+    is_path = "/" in name or name.endswith((".yaml", ".yml"))
+    return Path(name) if is_path else resources.profiles() / f"{name}.yaml"
+
+
 def load_profile(name: str = "default") -> tuple[Profile, str]:
     """Return a profile and its digest; `name` is a bundled profile's name or a path.
 
     Raises:
         UsageError: when there is none or it is wrong.
     """
-    path = Path(name) if "/" in name or name.endswith((".yaml", ".yml")) else resources.profiles() / f"{name}.yaml"
+    path = profile_path(name)
     if not path.is_file():
         known = ", ".join(sorted(p.stem for p in resources.profiles().glob("*.yaml")))
         raise UsageError(f"{path}: no assurance profile; give the path of one, or the name of a bundled one: {known}")

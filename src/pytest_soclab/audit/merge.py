@@ -1,50 +1,16 @@
-"""Joins the shards of one session: the same digests and settings, disjoint trials; anything else is refused.
-
-The level is not joined: it is decided anew over all trials, by the function that is handed in, so that two shards can
-never support more together than one session with the same trials would.
-"""
+"""Refuses shards that are not of one session: the same digests and settings, disjoint trials, or nothing is joined."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from pytest_soclab.base.errors import Fault, UsageError, quote
-from pytest_soclab.evidence.results import (
-    AgentInfo,
-    Digests,
-    Level,
-    PolicyInfo,
-    Results,
-    ScenarioCount,
-    Timing,
-    Trial,
-    Verdict,
-)
+from pytest_soclab.evidence.results import Results, Timing
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """What the shards hold together: everything of `Results` but what assurance decides."""
-
-    mode: str
-    tested: Level
-    profile: str
-    basis: str
-    trials: tuple[Trial, ...]
-    counts: ScenarioCount
-    known_answer: dict[str, Any] | None
-    agent: AgentInfo
-    policy: PolicyInfo
-    digests: Digests
-    command: tuple[str, ...]
-    timing: Timing
-
-
-def merge(shards: Sequence[Results], decide: Callable[[Joined], Results]) -> Results:
-    """Join the shards and let `decide` rebuild gates, rates and level over all their trials.
+def agree(shards: Sequence[Results]) -> None:
+    """Refuse shards that are not of one session.
 
     Raises:
         UsageError: when there is nothing to join, or with every difference and every trial that two shards hold.
@@ -54,7 +20,6 @@ def merge(shards: Sequence[Results], decide: Callable[[Joined], Results]) -> Res
     faults = [*_differences(shards), *_twice(shards)]
     if faults:
         raise UsageError(*faults)
-    return decide(_join(shards))
 
 
 def _differences(shards: Sequence[Results]) -> Iterator[Fault]:
@@ -109,50 +74,13 @@ def _twice(shards: Sequence[Results]) -> Iterator[Fault]:
         yield Fault(f"{known} shards with a known-answer section", field="known_answer", expected="at most one")
 
 
-def _join(shards: Sequence[Results]) -> Joined:
-    first = shards[0]
-    trials = tuple(sorted((t for s in shards for t in s.trials), key=lambda t: t.id))
-    scenarios = {name: value for s in shards for name, value in s.digests.scenarios.items()}
-    known = next((s.known_answer for s in shards if s.known_answer is not None), None)
-    return Joined(
-        mode=first.mode,
-        tested=first.level.tested,
-        profile=first.level.profile,
-        basis=first.level.basis,
-        trials=trials,
-        counts=_counts(shards, trials),
-        known_answer=known,
-        agent=first.agent.model_copy(update={"deterministic": all(s.agent.deterministic for s in shards)}),
-        policy=first.policy,
-        digests=first.digests.model_copy(update={"scenarios": dict(sorted(scenarios.items()))}),
-        command=tuple(part for part in first.command if not part.startswith("--soclab-shard")),
-        timing=_timing(shards),
-    )
-
-
-def _counts(shards: Sequence[Results], trials: Sequence[Trial]) -> ScenarioCount:
-    """Count scenarios anew: variants of one scenario may have run in several shards.
-
-    A collection error is met by every shard, so equal texts are one error.
-    """
-    texts = tuple(dict.fromkeys(text for s in shards for text in s.counts.error_texts))
-    ran = {t.scenario for t in trials} - {t.scenario for t in trials if not _ended(t)}
-    selected = len({t.scenario for t in trials})
-    errors = max(len(texts), *(s.counts.errors for s in shards))
-    return ScenarioCount(
-        corpus=shards[0].counts.corpus, selected=selected, run=len(ran), errors=errors, error_texts=texts
-    )
-
-
-def _ended(trial: Trial) -> bool:
-    return bool(trial.root_hash) or trial.verdict is not Verdict.INCONCLUSIVE
-
-
-def _timing(shards: Sequence[Results]) -> Timing:
+def timing_of(shards: Sequence[Results]) -> Timing:
+    """Return when and where the shards ran."""
     first = min((s.timing for s in shards), key=lambda t: t.started)
     return first.model_copy(
         update={
             "seconds": round(sum(s.timing.seconds for s in shards), 3),
+            "root": "",
             "host": ", ".join(sorted({s.timing.host for s in shards})),
             "trial_seconds": dict(sorted(item for s in shards for item in s.timing.trial_seconds.items())),
         }

@@ -36,7 +36,7 @@ class Settings:
     opa_url: str | None = None
     opa_token_env: str | None = None
     opa_binary: str | None = None
-    artifacts: str = ".soclab/latest"
+    artifacts: str = ".soclab"
     summary: str | None = None
     sarif: str | None = None
     previous: str | None = None
@@ -45,6 +45,9 @@ class Settings:
     assurance_profile: str = "default"
     no_reach: bool = False
     repeat: int = 1
+    retry: int = 0
+    resume: str | None = None
+    opa_recheck: str = "sample"
     timeout: float = 60.0
     agent_command: str | None = None
     agent_url: str | None = None
@@ -91,20 +94,8 @@ class Settings:
 
     def command(self) -> tuple[str, ...]:
         """Return the pytest arguments that give the same results, wherever they are written."""
-        skip = {
-            "max_cost",
-            "max_tokens",
-            "max_time",
-            "record",
-            "artifacts",
-            "summary",
-            "sarif",
-            "previous",
-            "report_only",
-            "require_level",
-            "timeout",
-            "shard",
-        }
+        skip = {"artifacts", "summary", "sarif", "previous", "report_only", "require_level", "timeout", "shard"}
+        skip |= {"max_cost", "max_tokens", "max_time", "record", "resume", "opa_recheck"}
         defaults = Settings()
         words = [f"--soclab-mode={self.mode}"]
         for item in fields(self):

@@ -27,7 +27,8 @@ from pytest_soclab.soc.registry import Effect
 from pytest_soclab.soc.servers import tables
 from pytest_soclab.trials.lab import Lab
 from pytest_soclab.trials.standards import shortcuts
-from pytest_soclab.trials.trial import Setup, Unit, open_door, run, state_of
+from pytest_soclab.trials.trial import Setup, open_door, run, state_of
+from pytest_soclab.trials.unit import Unit
 from pytest_soclab.trials.witness import witness
 
 CLEAN, FAULTY = 0, 1

@@ -143,12 +143,40 @@ def _intel_off(options: argparse.Namespace) -> int:
 
 
 def _folder_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="DIR", help="a session's artifacts, such as .soclab/latest")
+    parser.add_argument("folder", metavar="DIR", help="a session's folder, such as .soclab/latest")
+
+
+def _verify_arguments(parser: argparse.ArgumentParser) -> None:
+    _folder_arguments(parser)
+    parser.add_argument("--root", metavar="HASH", help="the evidence root that was kept elsewhere")
+
+
+def _show_arguments(parser: argparse.ArgumentParser) -> None:
+    _folder_arguments(parser)
+    parser.add_argument("-v", "--verbose", action="store_true", help="print the bill and every red trial")
+
+
+def _history_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("home", metavar="HOME", nargs="?", default=".soclab", help="where the sessions are")
+
+
+def _run_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("arguments", metavar="-- ARGS", nargs=argparse.REMAINDER, help="what pytest is given")
+
+
+def _sessions(name: str) -> Callable[[argparse.Namespace], int]:
+    def run(options: argparse.Namespace) -> int:
+        from pytest_soclab.cli import sessions
+
+        status: int = getattr(sessions, name)(options)
+        return status
+
+    return run
 
 
 def _report_arguments(parser: argparse.ArgumentParser) -> None:
     _folder_arguments(parser)
-    parser.add_argument("--previous", metavar="PATH", help="an earlier results.json: the summary shows the differences")
+    parser.add_argument("--previous", metavar="PATH", help="an earlier results.json: the differences are printed")
     parser.add_argument("--one-page", metavar="FILE", help="write one page that a lead can sign, and nothing else")
 
 
@@ -156,6 +184,7 @@ def _compare_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", metavar="OLD", help="the earlier results.json, or its folder")
     parser.add_argument("new", metavar="NEW", help="the later results.json, or its folder")
     parser.add_argument("--fail-if-worse", action="store_true", help="exit 1 where the new session is worse")
+    parser.add_argument("--allow-corpus-change", action="store_true", help="the scenarios changed, and that is meant")
 
 
 def _merge_arguments(parser: argparse.ArgumentParser) -> None:
@@ -334,10 +363,14 @@ COMMANDS: dict[str, Command] = {
         "List the incidents, or one's accounts, hosts, ids and tools.", _incidents_arguments, _incidents
     ),
     "serve": Command("Serve one case over MCP to any client, as a playground.", _serve_arguments, _serve),
-    "verify": Command("Recheck every chain of a stored session.", _folder_arguments, _stored("verify")),
+    "verify": Command("Check a stored session against its own evidence.", _verify_arguments, _stored("verify")),
     "report": Command("Write a stored session's report anew.", _report_arguments, _stored("report")),
     "compare": Command("Compare two stored sessions.", _compare_arguments, _stored("compare")),
     "merge": Command("Join the shards of one session.", _merge_arguments, _stored("merge")),
+    "history": Command("List the stored sessions.", _history_arguments, _sessions("history")),
+    "show": Command("Print a stored session's terminal section again.", _show_arguments, _sessions("show")),
+    "diagnose": Command("Say why trials are red.", _folder_arguments, _sessions("diagnose")),
+    "run": Command("Run pytest and fail where no finished session was written.", _run_arguments, _sessions("run")),
     "policy": Command("Ask what a policy's rules are good for.", _policy_arguments, _policy),
     "score": Command("Print scored runs: totals, beyond-human count, evidence.", _score_arguments, _score),
     "gate": Command("Fail when a candidate drops what its baseline found.", _gate_arguments, _gate),

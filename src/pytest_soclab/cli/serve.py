@@ -27,7 +27,8 @@ from pytest_soclab.gateway.normal import Request
 from pytest_soclab.gateway.state import Identity, ToolResult, TrialState
 from pytest_soclab.report.timeline import told
 from pytest_soclab.trials.lab import Lab
-from pytest_soclab.trials.trial import Control, guarded_door, tool_specs
+from pytest_soclab.trials.trial import Control, guarded_door
+from pytest_soclab.trials.unit import tool_specs
 
 _LONGEST = 160
 _SLICE = 0.5  # seconds

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_soclab.audit import rebuild
+from pytest_soclab.audit import verify as audit
 from pytest_soclab.base import resources
 from pytest_soclab.base.errors import ArtifactError, Fault, UsageError, printable
 from pytest_soclab.evidence.store import load_results
 from pytest_soclab.report.words import count
 
 if TYPE_CHECKING:
+    from pytest_soclab.evidence.results import Results
     from pytest_soclab.policy.model import PolicySource
 
 
@@ -26,21 +28,28 @@ def _say(*lines: str) -> None:
 
 
 def verify(options: argparse.Namespace) -> int:
-    """Recheck every chain of a session; 1 where one does not hold."""
-    found = rebuild.verify(Path(options.folder))
+    """Check a session against its own log, transcripts and inputs; 1 where something does not hold."""
+    found = audit.verify(Path(options.folder), options.root or "")
+    _say(*found.notes)
     if found.faults:
         _say(*found.faults, f"{count(len(found.faults), 'fault')} in {count(found.trials, 'trial')}")
         return 1
-    _say(f"{found.trials} trials and {found.events} events hold; every chain ends in the root hash of results.json")
+    _say(f"{found.trials} trials and {found.events} events hold, and the results follow from them")
+    _say(f"evidence root {found.root}")
     return 0
 
 
 def report(options: argparse.Namespace) -> int:
     """Write a stored session's report and summary anew, or its first page alone where a file for it is named."""
+    from pytest_soclab.report import compare as comparison
+
+    folder = Path(options.folder)
     if options.one_page:
-        return _one_page(Path(options.folder), Path(options.one_page))
-    previous = load_results(Path(options.previous)) if options.previous else None
-    _say(*(str(path) for path in rebuild.rebuild(Path(options.folder), previous)))
+        return _one_page(folder, Path(options.one_page))
+    _say(*(str(path) for path in rebuild.rebuild(folder)))
+    if options.previous:
+        found = comparison.compare(load_results(Path(options.previous)), load_results(folder))
+        sys.stdout.write(comparison.render(found))
     return 0
 
 
@@ -60,9 +69,24 @@ def compare(options: argparse.Namespace) -> int:
     """Compare two stored sessions; 1 where the new one is worse and that is to fail."""
     from pytest_soclab.report import compare as comparison
 
-    found = comparison.compare(load_results(Path(options.old)), load_results(Path(options.new)))
+    old, new = _held(Path(options.old)), _held(Path(options.new))
+    found = comparison.compare(old, new, other_corpus=options.allow_corpus_change)
     sys.stdout.write(comparison.render(found))
     return 1 if found.worse and options.fail_if_worse else 0
+
+
+def _held(path: Path) -> Results:
+    """Return results that follow from their session's evidence; a file alone is taken at its word, which is said.
+
+    Raises:
+        ArtifactError: when a session does not verify.
+    """
+    if not path.is_dir():
+        sys.stderr.write(printable(f"{path}: results without their session are not verified") + "\n")
+        return load_results(path)
+    if faults := audit.verify(path).faults:
+        raise ArtifactError(*faults)
+    return load_results(path)
 
 
 def merge(options: argparse.Namespace) -> int:

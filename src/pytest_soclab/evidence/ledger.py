@@ -116,6 +116,10 @@ class Ledger:
         self._lines.append(f'{form[:-1].decode()},"hash":"{hashed}"}}\n')
         return event
 
+    def last_line(self) -> str:
+        """Return the last event as its line."""
+        return self._lines[-1]
+
     def text(self) -> str:
         """Return the transcript as one JSON object a line, keys in canonical order and `hash` last."""
         return "".join(self._lines)
@@ -170,3 +174,59 @@ def _event_fault(seq: int, event: Mapping[str, Any], prev: str) -> ChainFault | 
     if event.get("hash") != actual:
         return ChainFault(seq, f"hash {str(event.get('hash'))[:12]}…", f"{actual[:12]}…")
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBack:
+    """The events of a stored chain up to its first fault, the hash that they end in, and that fault."""
+
+    events: list[Event]
+    root: str
+    fault: str = ""
+    cut: bool = False
+    """Whether the fault is a last line that was cut short, as a process that is killed leaves one."""
+
+
+_TAIL = re.compile(rb',"hash":"([0-9a-f]{64})"\}')
+_HASHED = len(',"hash":""}') + 64
+
+
+def read_lines(text: bytes) -> ReadBack:
+    """Read a chain's file back and check it by its bytes: what was hashed is what stands there, blanks included."""
+    events: list[Event] = []
+    root = GENESIS
+    lines = text.split(b"\n")
+    for seq, line in enumerate(lines[:-1]):
+        tail = _TAIL.fullmatch(line, len(line) - _HASHED) if len(line) > _HASHED else None
+        if tail is None:
+            return ReadBack(events, root, f"event {seq}: found no chained event, expected one JSON object and its hash")
+        actual = hashlib.sha256(line[:-_HASHED] + b"}").hexdigest()
+        if actual != tail[1].decode():
+            return ReadBack(events, root, f"event {seq}: found hash {tail[1].decode()[:12]}…, expected {actual[:12]}…")
+        event = _parsed(line)
+        if event is None or event.get("seq") != seq or event.get("prev") != root:
+            return ReadBack(events, root, f"event {seq}: found an event that does not follow the one before it")
+        events.append(event)
+        root = actual
+    if lines[-1]:
+        why = f"event {len(events)}: found a line that was cut short, expected a whole event"
+        return ReadBack(events, root, why, cut=True)
+    return ReadBack(events, root)
+
+
+def _parsed(line: bytes) -> Event | None:
+    try:
+        event = _from_json(line)
+    except (ValueError, RecursionError):
+        return None
+    return event if isinstance(event, dict) and isinstance(event.get("data"), dict) else None
+
+
+def _from_json(line: bytes) -> Any:
+    """Read one line; pydantic's reader takes half the time but refuses half a surrogate pair."""
+    from pydantic_core import from_json
+
+    try:
+        return from_json(line)
+    except ValueError:
+        return json.loads(line.decode("utf-8", errors="surrogatepass"))

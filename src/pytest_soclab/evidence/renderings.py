@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_soclab.evidence.ledger import Event, digest
+
+_EVIDENCE = re.compile(r"\bev_[0-9]{12}\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,14 @@ def rendering_of(events: Sequence[Event]) -> Rendering:
     Beside inputs and results stands what befell the control plane: an attack on the chain asks the policy nothing.
     """
     asked = [event["data"]["input"] for event in events if event["type"] == "decision"]
-    return Rendering(digest(asked), digest([asked, *_befell(events)]))
+    return Rendering(digest(_renumbered(asked)), digest(_renumbered([asked, *_befell(events)])))
+
+
+def _renumbered(value: Any) -> str:
+    """Return a value as JSON with evidence numbered as it came: its ids follow what a result says, word for word."""
+    met: dict[str, str] = {}
+    text = json.dumps(value, sort_keys=True)
+    return _EVIDENCE.sub(lambda found: met.setdefault(found[0], f"evidence {len(met)}"), text)
 
 
 def _befell(events: Sequence[Event]) -> Iterator[Any]:

@@ -329,6 +329,8 @@ class Timing(Saved):
     pytest: str
     soclab: str
     trial_seconds: dict[str, float] = Field(default_factory=dict)
+    root: str = ""
+    """The evidence root: the hash of the session log's last event, over all chains and inputs; empty within the log."""
     ci: dict[str, str] = Field(default_factory=dict)
     """Branch, commit and job of a CI run, where the environment names them."""
     below: str = ""

@@ -1,147 +1,117 @@
-"""The session's files: trials and transcripts as they end, results and report at the end.
+"""The session's files: log, trials and transcripts as they end, results and report at the end.
 
 A file that cannot be written never changes a verdict: the first trouble is kept as one sentence, and writing stops.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_soclab.base.errors import ArtifactError
+from pytest_soclab.evidence import folders
 from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.results import Results, Trial
 
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows
-    fcntl = None  # type: ignore[assignment]  # the module where there is one
-
 RESULTS, TRIALS, TRANSCRIPTS = "results.json", "trials.jsonl", "transcripts"
-REPORT, SUMMARY, IN_USE = "report.html", "summary.md", ".in-use"
+LOG, INPUTS = "session.jsonl", "inputs"
+CONTROL_TRIALS, CONTROLS, ATTEMPTS = "control_trials.jsonl", "controls", "attempts"
+REPORT, SUMMARY = "report.html", "summary.md"
 SCORES = "scores"
 """The folder of the scored runs, one folder each: `scores/run-1/score.md`."""
-SCORE_FILES = ("score.md", "score.json", "evidence.json")
-_OURS = re.compile(r"\.?(ATK|BEN)-.*\.jsonl(\.part)?")
-
-
-class Claim:
-    """Keeps a folder for one session at a time, by a lock that ends with its process at the latest."""
-
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / IN_USE
-        self._file: int | None = None
-        self.refused = False
-
-    def take(self) -> None:
-        """Take the folder. Raises OSError when it cannot be had, and notes where another session has it."""
-        if fcntl is None or self._file is not None:  # no such locks on this system
-            return
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self.refused = True
-            os.close(file)
-            raise
-        except OSError:  # a file system without locks
-            os.close(file)
-            return
-        self._file = file
-
-    def release(self) -> None:
-        """Give the folder back."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+COPY = ".copy"
+"""The ending of a kept scenario or incident, so that no search for scenarios takes it for one."""
+PROFILE, PREVIOUS = "profile.yaml", "previous.json"
+"""What the copies of the assurance profile and of earlier results are called among the inputs."""
 
 
 class Artifacts:
-    """Writes into one folder; `trouble` is empty, or the sentence that says why nothing more is written.
+    """Writes one session's folder; `trouble` is empty, or the sentence that says why nothing more is written.
 
-    A `fresh` folder is cleared of an earlier session's files before the first write.
+    The folder is made by the first write.
     """
 
-    def __init__(self, folder: Path, *, fresh: bool = True) -> None:
-        self.folder = folder
+    def __init__(self, make: Callable[[], Path], home: Path) -> None:
+        self.folder = home
+        """The session's folder; before it is made, the place where it will be."""
         self.trouble = ""
-        self._started = not fresh
-        self._claim = Claim(folder) if fresh else None
+        self._make = make
+        self._made = False
 
-    def append(self, trial: Mapping[str, Any], transcript: str) -> None:
-        """Write a finished trial's transcript, where it has one, and its line of `trials.jsonl`."""
-        self._attempt(lambda: self._append(trial, transcript))
+    @classmethod
+    def of_home(cls, home: Path, started: str) -> Artifacts:
+        """Return the writer of a new session below a home."""
+        return cls(lambda: folders.open_session(home, started), home)
+
+    @classmethod
+    def into(cls, folder: Path) -> Artifacts:
+        """Return the writer of exactly this folder."""
+
+        def make() -> Path:
+            folder.mkdir(parents=True, exist_ok=True)
+            return folder
+
+        return cls(make, folder)
 
     def begin(self) -> None:
-        """Take away what an earlier session left, so that nobody reads its report as this session's.
+        """Make the folder, so that a session that is killed at once leaves one."""
+        self.attempt(lambda: None)
 
-        Raises:
-            ArtifactError: when another session is writing into the folder.
-        """
-        self._attempt(lambda: None)
-        if self._claim is not None and self._claim.refused:
-            raise ArtifactError(self.trouble)
+    def add(self, name: str, line: str) -> None:
+        """Append a line to a file."""
+        self.attempt(lambda: self._add(name, line))
 
-    def close(self) -> None:
-        """Let other sessions have the folder."""
-        if self._claim is not None:
-            self._claim.release()
-
-    def forget(self, trial: str) -> None:
-        """Take a trial's line and transcript away, because another attempt at it counts."""
-        self._attempt(lambda: self._forget(trial))
-
-    def _forget(self, trial: str) -> None:
-        lines = (self.folder / TRIALS).read_text(encoding="utf-8").split("\n")[:-1]
-        self._replace(TRIALS, "".join(f"{line}\n" for line in lines if json.loads(line)["id"] != trial))
-        (self.folder / TRANSCRIPTS / f"{trial}.jsonl").unlink(missing_ok=True)
+    def _add(self, name: str, line: str) -> None:
+        with (self.folder / name).open("a", encoding="utf-8", errors="surrogatepass") as file:
+            file.write(line)
 
     def write(self, name: str, text: str | Iterable[str]) -> None:
         """Write one file, whole or not at all."""
-        self._attempt(lambda: self._replace(name, text))
+        self.attempt(lambda: self._replace(name, text))
 
-    def _attempt(self, write: Callable[[], None]) -> None:
+    def keep(self, name: str, raw: bytes) -> str:
+        """Write a copy of an input and return the SHA-256 of it."""
+        self.attempt(lambda: self._keep(name, raw))
+        return hashlib.sha256(raw).hexdigest()
+
+    def _keep(self, name: str, raw: bytes) -> None:
+        path = self.folder / INPUTS / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(raw)
+
+    def put_aside(self, trial: str, attempt: int) -> None:
+        """Move a trial's transcript to the attempts that do not count, because a worse one does."""
+        self.attempt(lambda: self._put_aside(trial, attempt))
+
+    def _put_aside(self, trial: str, attempt: int) -> None:
+        path = self.folder / TRANSCRIPTS / f"{trial}.jsonl"
+        if path.is_file():
+            (self.folder / ATTEMPTS).mkdir(exist_ok=True)
+            path.replace(self.folder / ATTEMPTS / f"{trial}.{attempt}.jsonl")
+
+    def settle(self, root: str, *, ran: bool) -> None:
+        """Give the folder its name and unlock it."""
+        self.attempt(lambda: self._settle(root, ran))
+
+    def _settle(self, root: str, ran: bool) -> None:
+        self.folder = folders.settle(self.folder, root, ran=ran)
+
+    def attempt(self, write: Callable[[], None]) -> None:
+        """Write something, unless there was trouble before."""
         if self.trouble:
             return
         try:
-            self._start()
+            if not self._made:
+                self.folder = self._make()
+                self._made = True
             write()
         except OSError as error:
-            if self._claim is not None and self._claim.refused:
-                self.trouble = (
-                    f"{self.folder} is in use by another session; name another folder with --soclab-artifacts"
-                )
-                return
             where = error.filename or self.folder
             self.trouble = f"cannot write {where}: {error.strerror}; the report is incomplete, the verdict stands"
-
-    def _start(self) -> None:
-        """Make the folder and take away what an earlier session left in it."""
-        if self._started:
-            return
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if self._claim is not None:
-            self._claim.take()
-        for name in (RESULTS, TRIALS, REPORT, SUMMARY):
-            (self.folder / name).unlink(missing_ok=True)
-        for old in self.folder.glob(f"{SCORES}/run-*/*"):
-            if old.name in SCORE_FILES:
-                old.unlink()
-        (self.folder / TRANSCRIPTS).mkdir(exist_ok=True)
-        for old in (self.folder / TRANSCRIPTS).iterdir():
-            if _OURS.fullmatch(old.name):  # the folder may be the user's own
-                old.unlink()
-        self._started = True
-
-    def _append(self, trial: Mapping[str, Any], transcript: str) -> None:
-        if transcript:
-            self._replace(f"{TRANSCRIPTS}/{trial['id']}.jsonl", transcript)
-        with (self.folder / TRIALS).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(trial, ensure_ascii=False, sort_keys=True) + "\n")
 
     def _replace(self, name: str, text: str | Iterable[str]) -> None:
         target = self.folder / name
@@ -177,7 +147,7 @@ class TranscriptFolder(Mapping[str, Sequence[Event]]):
     """
 
     def __init__(self, folder: Path, *, alike: bool = False) -> None:
-        self._folder = folder / TRANSCRIPTS
+        self._folder = folders.session_folder(folder) / TRANSCRIPTS
         self._alike = alike
         self._last: tuple[bytes, list[Event]] = (b"", [])
 
@@ -256,6 +226,11 @@ def _indented(value: Any, depth: int) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1).replace("\n", "\n" + " " * depth)
 
 
+def results_path(path: Path) -> Path:
+    """Return the `results.json` that a path names: itself, or the one of a session or of a home's latest session."""
+    return folders.session_folder(path) / RESULTS if path.is_dir() else path
+
+
 def load_results(path: Path) -> Results:
     """Read a `results.json`, or the one in a folder.
 
@@ -264,7 +239,7 @@ def load_results(path: Path) -> Results:
     """
     from pydantic import ValidationError
 
-    file = path / RESULTS if path.is_dir() else path
+    file = results_path(path)
     try:
         return Results.model_validate_json(file.read_bytes())
     except OSError as error:

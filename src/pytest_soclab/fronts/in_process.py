@@ -8,6 +8,7 @@ read into JSON text in its own thread, so that no code of its objects runs in th
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import inspect
 import json
 import threading
@@ -165,7 +166,8 @@ def _apart(agent: Agent, case: Case, serve: Serve, timeout: float) -> Conduct:
     requests: SimpleQueue[Any] = SimpleQueue()
     replies: SimpleQueue[Any] = SimpleQueue()
     given = (agent, _own(case), ChannelSoc(requests, replies), requests)
-    thread = threading.Thread(target=_work, args=given, name="soclab-agent", daemon=True)
+    work = (contextvars.copy_context().run, _work, *given)  # the test's context variables reach the agent
+    thread = threading.Thread(target=work[0], args=work[1:], name="soclab-agent", daemon=True)
     thread.start()
     try:
         return attend(requests, replies, serve, timeout)

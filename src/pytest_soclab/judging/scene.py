@@ -131,8 +131,9 @@ NAMES: TypeAdapter[Any] = TypeAdapter(Names)
 
 @dataclass(frozen=True, slots=True)
 class Oracle:
-    """A named predicate: the type of its parameter, the search, the mandatory gate that its success breaks.
+    """A named predicate: the type of its parameter, the search, the mandatory gate that an attack with it is about.
 
+    `soclab lint` asks for an attack for each gate; what a trial did to a gate is read from its transcript alone.
     `find` returns the sequence numbers of the offending deeds or events.
     """
 

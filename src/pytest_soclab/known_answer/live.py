@@ -95,7 +95,9 @@ def _code(incident: str) -> str:
 
 
 def files(results: Results, transcripts: Transcripts) -> Iterator[tuple[str, str]]:
-    """Yield the files of a session's scored runs, by their names within its folder."""
+    """Yield the files of a session's scored runs, by their names within its folder; none without a live agent."""
+    if results.agent.kind != "live":
+        return
     for run in runs_of(results, transcripts):
         folder = f"{store.SCORES}/run-{run.number}"
         numbers = _numbers(run)

@@ -17,7 +17,9 @@ from ruamel.yaml.scanner import Scanner
 HAS_FAST = YAML(typ="safe").Parser is not YAML(typ="safe", pure=True).Parser
 """Whether ruamel's C scanner is installed."""
 READ_OTHERWISE = re.compile(
-    r"\t|[|>][-+0-9]*#|^(?:---|\.\.\.)|(?<![^\s,\[{])(?:!|[&*][\w-]*[^\w\s-])|^\s*:", re.MULTILINE
+    r"\t|[|>][-+0-9]*#|^(?:---|\.\.\.)|^\s*:"
+    r"|(?:^|[,\[{]|[-?:](?=\s)|[\"']:|[&*][\w-]*)\s*(?:!|[&*][\w-]*[^\w\s-])",  # where a value can begin
+    re.MULTILINE,
 )
 """Where the scanners differ: tabs, a comment that touches a mark, ends of documents, tags, anchors, a leading colon."""
 _TAG = "tag:yaml.org,2002:"

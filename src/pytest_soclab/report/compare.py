@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_soclab.assurance.units import WORST
 from pytest_soclab.base.errors import printable
 from pytest_soclab.evidence.results import GateStatus, Level, Rate, Rates, Results, Trial
 from pytest_soclab.report import words
@@ -81,8 +82,8 @@ class Comparison:
         return bool(self.faults)
 
 
-def compare(old: Results, new: Results) -> Comparison:
-    """Compare two records, trial by trial."""
+def compare(old: Results, new: Results, *, other_corpus: bool = False) -> Comparison:
+    """Compare two records, trial by trial; `other_corpus` says that a changed corpus is meant."""
     before, after = {t.id: t for t in old.trials}, {t.id: t for t in new.trials}
     both = [(before[name], after[name]) for name in before if name in after]
     fallen = sorted(((a, b) for a, b in both if a.passed and not b.passed), key=lambda pair: words.severity(pair[1]))
@@ -99,7 +100,7 @@ def compare(old: Results, new: Results) -> Comparison:
         new=tuple(_single(t) for name, t in after.items() if name not in before),
         missing=missing,
         rates=tuple(_rates(old.rates, new.rates)),
-        faults=tuple(_faults(old, new, lost, missing)),
+        faults=(*(() if other_corpus else _corpus_faults(old, new)), *_faults(old, new, lost, missing), *_sunk(both)),
     )
 
 
@@ -170,6 +171,38 @@ def _rates(old: Rates, new: Rates) -> Iterator[RatePair]:
 
 def _rank(level: Level | None) -> int:
     return level.rank if level else 0
+
+
+def _corpus_faults(old: Results, new: Results) -> Iterator[str]:
+    """Yield that the two did not run on the same scenarios, and which tiers are others."""
+    changed = sorted(name for name, value in new.digests.scenarios.items()
+                     if old.digests.scenarios.get(name, value) != value)  # fmt: skip
+    if old.digests.corpus == new.digests.corpus and not changed:
+        return
+    named = f" ({', '.join(changed[:5])}{' …' if len(changed) > 5 else ''})" if changed else ""
+    moved = [f"{name}: {one} → {other}" for name, one, other in _other_tiers(old, new)]
+    tiers = f", tiers changed: {', '.join(moved[:5])}{' …' if len(moved) > 5 else ''}" if moved else ""
+    yield f"the corpus changed{named}{tiers}; where that is meant, say --allow-corpus-change"
+
+
+def _other_tiers(old: Results, new: Results) -> Iterator[tuple[str, str, str]]:
+    before = {trial.scenario: trial.tier for trial in old.trials}
+
+    for name, tier in sorted({trial.scenario: trial.tier for trial in new.trials}.items()):
+        if name in before and tier is not before[name]:
+            yield name, before[name].value, tier.value
+
+
+def _sunk(both: Sequence[tuple[Trial, Trial]]) -> Iterator[str]:
+    """Yield how many trials were red before and are worse now: that is no excuse."""
+    worse = [new for old, new in both if not old.passed and not new.passed and _worse(old, new)]
+    if worse:
+        named = ", ".join(trial.id for trial in worse[:3])
+        yield f"{words.count(len(worse), 'red trial')} worse than before: {named}{' …' if len(worse) > 3 else ''}"
+
+
+def _worse(old: Trial, new: Trial) -> bool:
+    return WORST.index(new.verdict) < WORST.index(old.verdict) or bool(set(new.breaches) - set(old.breaches))
 
 
 def _faults(old: Results, new: Results, lost: Sequence[Moved], missing: Sequence[Single]) -> Iterator[str]:

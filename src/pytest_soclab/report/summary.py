@@ -249,6 +249,8 @@ def _foot(results: Results) -> Block:
     if results.mode == "known-answer":
         return [again]
     d = results.digests
+    root = [f"Evidence root {code(results.timing.root)}"] if results.timing.root else []
     agent = results.agent.name + (f" ({results.agent.model})" if results.agent.model else "")
     policy = f"policy {code(d.policy[:12])}" if d.policy else words.policy_text(results)
-    return [f"Agent {code(agent)} ({results.agent.kind}) · corpus {code(d.corpus[:12])} · {policy} · {again}"]
+    facts = f"Agent {code(agent)} ({results.agent.kind}) · corpus {code(d.corpus[:12])} · {policy} · {again}"
+    return [facts, *([""] if root else []), *root]

@@ -1,18 +1,45 @@
-"""What a process selected of the corpus, as plain data."""
+"""Says what a process selected, and how large the corpus is, as plain JSON."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_soclab.evidence.results import Arm
 from pytest_soclab.scenario import corpus
-from pytest_soclab.scenario.load import LoadedScenario
-from pytest_soclab.session.items import ScenarioItem, texts
+from pytest_soclab.scenario.load import LoadedScenario, load_scenario
+from pytest_soclab.session.items import ScenarioItem, shown_path
+from pytest_soclab.session.specs import Spec, skeleton, texts
 from pytest_soclab.trials.lab import Lab
+from pytest_soclab.trials.unit import PLAIN
+
+_NODE = re.compile(r"(?P<path>.*)::(?P<id>(?:ATK|BEN)-\d+)\[(?P<variant>\w+)-(?P<arm>[a-z]+)(?:-(?P<again>\d+))?\]")
+
+
+def lost(lab: Lab, root: Path, nodeid: str) -> dict[str, Any] | None:
+    """Return the census of one item that no process speaks for any more, read from its file; None for other items."""
+    match = _NODE.fullmatch(nodeid)
+    path = root / match["path"] if match else root
+    if match is None or not path.is_file():
+        return None
+    loaded = load_scenario(path, lab.vocabulary, shown_path(path, root))
+    play = PLAIN if match["variant"] in loaded.scenario.variants else match["variant"]
+    spec = Spec(loaded, match["variant"], Arm(match["arm"]), int(match["again"] or 1), play)
+    record = skeleton(spec, nodeid).model_dump(mode="json")
+    files = corpus.files_of(corpus.roots_of(loaded))
+    return {
+        "selected": [record],
+        "above": [],
+        "scenarios": [loaded.scenario.id],
+        "digests": {loaded.scenario.id: loaded.digest},
+        "corpus": len(files - lab.above_level),
+        "corpus_digest": corpus.digest_of(files),
+    }
 
 
 def in_shard(name: str, shard: tuple[int, int] | None) -> bool:
@@ -37,6 +64,7 @@ def census(lab: Lab, items: Iterable[pytest.Item]) -> dict[str, Any]:
         "repeat": lab.settings.repeat,
         "incidents": sorted({one.scenario.incident for one in loaded.values() if _brought(one, roots)}),
         "items": wanted,
+        "scenarios": sorted({item.spec.loaded.scenario.id for item in wanted}),
         "digests": {item.spec.loaded.scenario.id: item.spec.loaded.digest for item in own},
         "variants": {i.spec.loaded.scenario.id: _wanted(lab, i) for i in {item.path: item for item in wanted}.values()},
     }

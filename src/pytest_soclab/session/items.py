@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import os
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
 from pytest_soclab.base.errors import Fault, ScenarioError, SoclabError
-from pytest_soclab.evidence.renderings import rendering_of
+from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.results import Arm, Kind, Trial, Verdict
 from pytest_soclab.fronts.scripted import Obey
-from pytest_soclab.gateway.gateway import Gateway
+from pytest_soclab.gateway.gateway import Door, Gateway
 from pytest_soclab.gateway.state import Identity
-from pytest_soclab.judging.actions import counted
-from pytest_soclab.judging.judge import NOTHING
 from pytest_soclab.policy.model import Engine
 from pytest_soclab.report import failure, junit
 from pytest_soclab.scenario import corpus
 from pytest_soclab.scenario.load import LoadedScenario, load_scenario
 from pytest_soclab.session import state
 from pytest_soclab.session.params import runs_once
+from pytest_soclab.session.payloads import payload, sources, stamp, unfinished
+from pytest_soclab.session.resume import Earlier, key_of
+from pytest_soclab.session.specs import NOT_RUN, AgentKind, Spec, skeleton, specs
+from pytest_soclab.trials import records
+from pytest_soclab.trials.conclusion import retryable
 from pytest_soclab.trials.lab import Lab
 from pytest_soclab.trials.subject import described, proposals, sampled
-from pytest_soclab.trials.trial import PLAIN, Control, Outcome, Setup, Unit, guarded_door, run, state_of
+from pytest_soclab.trials.trial import Control, Outcome, Setup, guarded_door, run, state_of
+from pytest_soclab.trials.unit import PLAIN, Unit
 
 
 class TrialFailedError(Exception):
@@ -40,12 +43,12 @@ class ScenarioFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """Yield the items of a valid file; a file that cannot be read raises all its faults."""
         lab = state.of(self.config).lab()
-        shown = _shown(self.path, self.config.rootpath)
+        shown = shown_path(self.path, self.config.rootpath)
         loaded = load_scenario(self.path, lab.vocabulary, shown)
         _refuse_duplicate(lab, loaded)
         live = _is_live(self, lab)
         fixtures: Any = None  # the same for all items of the file, as for the cases of a parametrized test
-        for spec in _specs(lab, loaded, live):
+        for spec in specs(lab, loaded, live):
             item = _item(self, lab, spec, fixtures)
             item.live = live
             if fixtures is None and not runs_once(lab, item):
@@ -62,29 +65,6 @@ class ScenarioFile(pytest.File):
         return super().repr_failure(excinfo)
 
 
-def _specs(lab: Lab, loaded: LoadedScenario, live: bool) -> Iterator[Spec]:
-    named = [(variant, PLAIN) for variant in texts(loaded, live)]
-    derived = [] if live else [(play, play) for play in lab.plays_of(loaded.scenario)]
-    _refuse_play_name(loaded, named, derived)
-    plain = PLAIN in lab.chosen or live or loaded.scenario.kind is Kind.BENIGN
-    for variant, play in (*(named if plain else ()), *derived):
-        for arm in lab.settings.arms:
-            for repetition in range(1, lab.settings.repeat + 1):
-                yield Spec(loaded, variant, Arm(arm), repetition, play)
-
-
-def _refuse_play_name(loaded: LoadedScenario, named: list[tuple[str, str]], derived: list[tuple[str, str]]) -> None:
-    taken = next((variant for variant, _ in named if (variant, variant) in derived), None)
-    if taken is not None:
-        found = f"the variant {taken!r} has the name of a play"
-        raise ScenarioError(Fault(found, loaded.shown, 1, 1, "variants", "a name of its own", "rename the variant"))
-
-
-def texts(loaded: LoadedScenario, live: bool) -> tuple[str, ...]:
-    """Return the variants that are tried: all with a live agent, with a scripted one those whose scripts differ."""
-    return tuple(loaded.scenario.variants) if live else loaded.scripts
-
-
 def _is_live(collector: ScenarioFile, lab: Lab) -> bool:
     """Tell whether another agent than the scripted one works: the options name it, or a fixture took its place."""
     found = collector.session._fixturemanager.getfixturedefs("soclab_agent", collector) or ()
@@ -94,7 +74,8 @@ def _is_live(collector: ScenarioFile, lab: Lab) -> bool:
 _OURS = "pytest_soclab.plugin"
 
 
-def _shown(path: Path, root: Path) -> str:
+def shown_path(path: Path, root: Path) -> str:
+    """Return a path as reports print it: from the root where it lies below it."""
     return os.path.relpath(path, root) if path.is_relative_to(root) else str(path)
 
 
@@ -107,74 +88,6 @@ def _refuse_duplicate(lab: Lab, loaded: LoadedScenario) -> None:
     if copied != str(loaded.path):
         found, expected = f"the scenario says the same as {copied}", "evidence of its own"
         raise ScenarioError(Fault(found, loaded.shown, 1, 1, "", expected, "change what it tries, or take it out"))
-
-
-@dataclass(frozen=True)
-class Spec:
-    """What one item runs."""
-
-    loaded: LoadedScenario
-    variant: str
-    arm: Arm
-    repetition: int
-    play: str = PLAIN
-
-    @property
-    def text(self) -> str:
-        """The variant whose fields are filled in: a play takes the first."""
-        return self.variant if self.play == PLAIN else self.loaded.scripts[0]
-
-    @property
-    def suffix(self) -> str:
-        """`plain-protected`, with `-2` from the second repetition on."""
-        again = f"-{self.repetition}" if self.repetition > 1 else ""
-        return f"{self.variant}-{self.arm.value}{again}"
-
-    @property
-    def trial(self) -> str:
-        """The trial's id, such as `ATK-001-plain-protected`."""
-        return f"{self.loaded.scenario.id}-{self.suffix}"
-
-
-NOT_RUN = "not run: the session ended before it"
-
-
-AgentKind = Literal["scripted", "live"]
-
-
-def skeleton(spec: Spec, nodeid: str, cause: str = NOT_RUN, kind: AgentKind = "scripted") -> Trial:
-    """Return the record of a trial before it ran: inconclusive."""
-    scenario = spec.loaded.scenario
-    return Trial(
-        id=spec.trial, scenario=scenario.id, version=scenario.version, variant=spec.variant, play=spec.play,
-        arm=spec.arm, repetition=spec.repetition, kind=scenario.kind, title=scenario.title, tier=scenario.tier,
-        family=scenario.family, incident=scenario.incident, surface=spec.loaded.surface, atlas=scenario.atlas,
-        owasp=scenario.owasp, twin=scenario.twin, agent_kind=kind, verdict=Verdict.INCONCLUSIVE,
-        passed=False, cause=cause, delivered=False, stopped_by=NOTHING.reason, stopped_layer=NOTHING.layer,
-        expected_stop=scenario.stopped_by, file=spec.loaded.shown, line=1, nodeid=nodeid, root_hash="",
-    )  # fmt: skip
-
-
-_NODE = re.compile(r"(?P<path>.*)::(?P<id>(?:ATK|BEN)-\d+)\[(?P<variant>\w+)-(?P<arm>[a-z]+)(?:-(?P<again>\d+))?\]")
-
-
-def lost(lab: Lab, root: Path, nodeid: str) -> dict[str, Any] | None:
-    """Return the census of one item that no process speaks for any more, read from its file; None for other items."""
-    match = _NODE.fullmatch(nodeid)
-    path = root / match["path"] if match else root
-    if match is None or not path.is_file():
-        return None
-    loaded = load_scenario(path, lab.vocabulary, _shown(path, root))
-    play = PLAIN if match["variant"] in loaded.scenario.variants else match["variant"]
-    spec = Spec(loaded, match["variant"], Arm(match["arm"]), int(match["again"] or 1), play)
-    record = skeleton(spec, nodeid).model_dump(mode="json")
-    files = corpus.files_of(corpus.roots_of(loaded))
-    return {
-        "selected": [record],
-        "digests": {loaded.scenario.id: loaded.digest},
-        "corpus": len(files - lab.above_level),
-        "corpus_digest": corpus.digest_of(files),
-    }
 
 
 def _item(parent: ScenarioFile, lab: Lab, spec: Spec, fixtures: Any) -> ScenarioItem:
@@ -210,8 +123,10 @@ class ScenarioItem(pytest.Function):
         self.spec = spec
         self.live = False
         """Whether another agent than the scripted one works in this file."""
-        self.record: dict[str, Any] | None = None
-        self.same_again: bool | None = None
+        self.attempts: list[dict[str, Any]] = []
+        """What travels on the report: every attempt at the trial."""
+        self.before = 0
+        """How many attempts there were when pytest last began to run the item."""
         self.begun = False
         """Whether its fixtures are being made: a skip before that leaves it out of the selection."""
         scenario = spec.loaded.scenario
@@ -259,6 +174,7 @@ class ScenarioItem(pytest.Function):
         """Have the fixtures make the parts of this trial."""
         self.begun = True
         _RUNNING.append(self)
+        self.before = len(self.attempts)
         super().setup()
 
     def teardown(self) -> None:
@@ -270,27 +186,78 @@ class ScenarioItem(pytest.Function):
     def perform(self, soclab_agent: Any, soclab_gateway: Any) -> None:
         """Run the trial, keep its record, and fail, pass or xfail as the arm demands."""
         agent, door = soclab_agent, soclab_gateway
-        self.record = None  # of an earlier attempt
+        identity = door.state.identity  # as it was before a harness step put another model in its place
+        key = self._key(agent, door, identity)
+        earlier = self._earlier(key)
+        if earlier is not None:
+            self._keep({**earlier.payload, "sources": sources(self.spec.loaded)})
+            self._settle(Trial.model_validate_json(json.dumps(earlier.payload["trial"])), earlier.events)
+            return
         witness = self.lab.witness(self.unit)
-        setup = Setup(self.unit, self.spec.arm, agent, door, self.lab.key, self.lab.settings.timeout, self.spec.play)
-        identity = setup.state.identity  # as it was before a harness step put another model in its place
-        outcome = run(setup)
+        outcome, retries = self._outcome(agent, door)
         trial = self.trial_of(outcome, witness, identity.kind)
         engine = door.engine if isinstance(door, Gateway) else None
         live = identity.kind == "live" and engine is not None
-        self.same_again = self._again(agent, engine, outcome) if live and engine else None
-        self.record = _payload(self, trial, outcome, identity, agent)
+        same = self._again(agent, engine, outcome) if live and engine else None
+        record = payload(self.spec.loaded, trial, outcome, described(agent, identity, same))
+        record |= {"key": key, "retries": retries}
         if engine is not None:
-            self.record["policy"] = engine.source.digest
+            record["policy"] = engine.source.digest
         if live and engine:
-            self.record["control"] = self._control_trial(engine, witness)
+            record |= self._control_trial(engine, witness)
         if self.above and trial.verdict is not Verdict.SUCCEEDED and not trial.breaches:
-            self.record = {"above": trial.id}
+            self._keep({"above": trial.id})
             pytest.skip(f"{trial.scenario} counts from {self.spec.loaded.scenario.from_level.value}; {trial.cause}")
+        self._keep(record)
+        self._settle(trial, outcome.events)
+
+    def _settle(self, trial: Trial, events: Sequence[Event]) -> None:
+        """Say how the trial ended, in the JUnit file's properties and as the item's outcome."""
         earlier = [pair for pair in self.user_properties if pair[0].startswith("soclab.")]  # of another attempt
         self.user_properties[:] = [pair for pair in self.user_properties if pair not in earlier]
         self.user_properties += junit.properties(trial)
-        self._speak(trial, outcome)
+        self._speak(trial, events)
+
+    def _key(self, agent: Any, door: Door, identity: Identity) -> str:
+        policy = door.engine.source.digest if isinstance(door, Gateway) else ""
+        return key_of(self.unit, self.spec.trial, described(agent, identity, None), policy, self.lab)
+
+    def _earlier(self, key: str) -> Earlier | None:
+        """Return the trial as an earlier session finished it, where nothing that it depends on has changed."""
+        resumed = state.of(self.config).resumed()
+        if resumed is None:
+            return None
+        if resumed.changed(self.spec.trial, key):
+            self.user_properties.append(("soclab.run_again", "what the trial depends on has changed"))
+        return resumed.get(self.spec.trial, key)
+
+    def _outcome(self, agent: Any, door: Door) -> tuple[Outcome, int]:
+        """Run the trial, again where the agent's surroundings failed before it attempted anything."""
+        spec, lab = self.spec, self.lab
+        outcome = run(self._setup(agent, door))
+        retries = 0
+        while retries < lab.settings.retry and isinstance(door, Gateway) and retryable(outcome.events):
+            retries += 1
+            fresh = state_of(self.unit, spec.trial, agent, self.unit.world(), lab.level, withheld=lab.withheld)
+            again = guarded_door(fresh, lab.key, Control(door.engine, door.approver))
+            identity = door.state.identity
+            failed = self.trial_of(outcome, "", identity.kind)
+            told = payload(self.spec.loaded, failed, outcome, described(agent, identity, None))
+            self._keep({**told, "retried": True})
+            outcome = run(self._setup(agent, again))
+        return outcome, retries
+
+    def _setup(self, agent: Any, door: Door) -> Setup:
+        spec, lab = self.spec, self.lab
+        return Setup(self.unit, spec.arm, agent, door, lab.key, lab.settings.timeout, lab.profile, spec.play)
+
+    def unfinished(self, cause: str) -> None:
+        """Keep an attempt that came to no verdict."""
+        self.attempts.append(unfinished(self.spec.loaded, self.skeleton(cause)))
+
+    def _keep(self, record: dict[str, Any]) -> None:
+        """Keep an attempt until the item is over: a plugin that runs it again may log the last report alone."""
+        self.attempts.append({**record, "stamp": stamp()})
 
     def _again(self, agent: Any, engine: Engine, first: Outcome) -> bool | None:
         """Return whether an agent that calls itself deterministic proposes the same again; None where not asked."""
@@ -304,55 +271,31 @@ class ScenarioItem(pytest.Function):
         return proposals(run(setup).events) == proposals(first.events)
 
     def _control_trial(self, engine: Engine, witness: str) -> dict[str, Any]:
-        """Return the record of the same trial with the scripted agent: what the controls alone are worth."""
+        """Return the same trial with the scripted agent, which shows what the controls alone are worth."""
         unit = self.unit
         agent = unit.obey()
         state_ = state_of(unit, self.spec.trial, agent, unit.world(), self.lab.level)
         door = guarded_door(state_, self.lab.key, Control(engine, unit.approver()))
-        outcome = run(Setup(unit, self.spec.arm, agent, door, self.lab.key))
-        return self.trial_of(outcome, witness, "scripted").model_dump(mode="json")
+        outcome = run(Setup(unit, self.spec.arm, agent, door, self.lab.key, profile=self.lab.profile))
+        trial = self.trial_of(outcome, witness, "scripted")
+        return {"control": trial.model_dump(mode="json"), "control_transcript": outcome.transcript}
 
-    def _speak(self, trial: Trial, outcome: Outcome) -> None:
+    def _speak(self, trial: Trial, events: Sequence[Event]) -> None:
         if trial.passed and trial.arm is Arm.BASELINE and trial.verdict is Verdict.SUCCEEDED:
             pytest.xfail("no control plane")
         if trial.passed:
             return
-        text = failure.text(trial, outcome.events)
+        text = failure.text(trial, events)
         if self.lab.settings.report_only:
             pytest.xfail(f"report only: {text}")
         raise TrialFailedError(text)
 
     def trial_of(self, outcome: Outcome, witness: str, agent_kind: Any) -> Trial:
         """Return the saved shape of a finished trial."""
-        judgement = outcome.judgement
-        stop, rendering = judgement.stop, rendering_of(outcome.events)
-        cause = f"the scenario cannot prove itself: {witness}" if witness else outcome.cause
-        return self.skeleton().model_copy(
-            update={
-                "agent_kind": agent_kind,
-                "verdict": Verdict.INCONCLUSIVE if witness else judgement.verdict,
-                "passed": outcome.passed and not witness,
-                "cause": cause,
-                "delivered": judgement.delivered,
-                "payload": self.unit.payload,
-                "stopped_by": stop.reason,
-                "stopped_layer": stop.layer,
-                "stopped_rule": stop.rule,
-                "reasons": stop.reasons,
-                "decisive": judgement.decisive,
-                "breaches": outcome.breaches,
-                "grade": outcome.grade,
-                "granted_changes": outcome.citations.changes,
-                "uncited": outcome.citations.uncited,
-                "gates": outcome.gates,
-                "inputs": rendering.inputs,
-                "rendering": rendering.whole,
-                "actions": counted(outcome.changes),
-                "changes": outcome.changes,
-                "root_hash": outcome.root_hash,
-                "witness": witness,
-            }
+        ended = records.Ended(
+            outcome.conclusion, outcome.events, self.unit.payload, outcome.root_hash, agent_kind, witness
         )
+        return records.finished(self.skeleton(), ended)
 
     def skeleton(self, cause: str = NOT_RUN) -> Trial:
         """Return the record of this item before it ran: inconclusive."""
@@ -371,19 +314,3 @@ class ScenarioItem(pytest.Function):
         if isinstance(excinfo.value, TrialFailedError | SoclabError):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
-
-
-def _payload(item: ScenarioItem, trial: Trial, outcome: Outcome, identity: Identity, agent: Any) -> dict[str, Any]:
-    """Return what travels on the report: plain JSON, so that workers need no shared file."""
-    return {
-        "trial": trial.model_dump(mode="json"),
-        "transcript": outcome.transcript,
-        "agent": described(agent, identity, item.same_again),
-        "digest": item.spec.loaded.digest,
-    }
-
-
-def unfinished(item: ScenarioItem, cause: str) -> dict[str, Any]:
-    """Return the payload of an item that did not come to a verdict."""
-    return {"trial": item.skeleton(cause).model_dump(mode="json"), "transcript": "", "agent": None,
-            "digest": item.spec.loaded.digest}  # fmt: skip

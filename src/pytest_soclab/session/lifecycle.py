@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from functools import cached_property
+from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_soclab.assurance.profile import load_profile
 from pytest_soclab.base.errors import SoclabError
 from pytest_soclab.base.settings import Settings, settings_of, wants_gate
+from pytest_soclab.evidence.folders import shown_folder
+from pytest_soclab.evidence.session_log import KnownAnswers
 from pytest_soclab.fronts.patience import leave_behind
 from pytest_soclab.options import any_given, distributes, is_incident
 from pytest_soclab.scenario import corpus
-from pytest_soclab.session import selection, state
-from pytest_soclab.session.causes import REPORT_ATTRIBUTE, collection_error, note_report
-from pytest_soclab.session.census import census, selected
+from pytest_soclab.session import leftovers, selection, state
+from pytest_soclab.session.census import census, lost, selected
 from pytest_soclab.session.command import relative
-from pytest_soclab.session.items import ScenarioFile, ScenarioItem, lost
+from pytest_soclab.session.items import ScenarioFile, ScenarioItem
 from pytest_soclab.session.reach_items import ReachFile, ReachItem, collect_incident
 from pytest_soclab.session.recorder import Recorder, red_trials
+from pytest_soclab.session.reports import Reports
+from pytest_soclab.session.resume import Resumed
 from pytest_soclab.trials.lab import Extensions, Lab
 
 if TYPE_CHECKING:
@@ -34,55 +38,6 @@ _MARKUP: dict[str, dict[str, bool]] = {
     "bold": {"bold": True},
     "dim": {"light": True},
 }
-
-
-class Reports:
-    """The hooks that pytest calls for every test; only a session that has scenarios pays for them."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self.config = config
-        self.properties: dict[str, str] = {}
-        """What a strict JUnit file says about the trials, by property and item."""
-
-    @cached_property
-    def strict(self) -> Any:
-        """pytest's writer of a JUnit file after the xunit2 schema, else None; it is there once all is configured."""
-        writers = [
-            plugin for plugin in self.config.pluginmanager.get_plugins() if hasattr(plugin, "add_global_property")
-        ]
-        return next((writer for writer in writers if writer.family != "xunit1"), None)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Let a trial's record travel on its report."""
-        report = yield
-        if isinstance(item, ScenarioItem | ReachItem):
-            note_report(item, report)
-        return report
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, None, None]:
-        """Take in a trial's record; in a strict JUnit file no test case may have properties, so the suite gets them."""
-        record_report(self.config, report)
-        whole = report.user_properties
-        if self.strict is not None:
-            own = [(name, value) for name, value in whole if name.startswith("soclab.")]
-            item = report.nodeid.rpartition("::")[2]
-            self.properties.update({f"{name}:{item}": str(value) for name, value in own})
-            report.user_properties = [pair for pair in whole if pair not in own]
-        yield
-        report.user_properties = whole
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Take out the plays that do not apply, once `-k` and the like have chosen."""
-        leave_out(self.config, items)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self) -> None:
-        """Hand the properties over before pytest writes its file."""
-        for name, value in self.properties.items():
-            self.strict.add_global_property(name, value)
 
 
 def activate(config: pytest.Config) -> None:
@@ -113,8 +68,13 @@ def activate(config: pytest.Config) -> None:
         return marks[name]
 
     config.pluginmanager.register(Reports(config), "soclab-reports")
-    recorder = None if is_worker(config) else _usage(lambda: Recorder(config, settings))
-    state.begin(config, state.Session(lab, mark, recorder))
+    recorder = None if state.is_worker(config) else _usage(lambda: Recorder(config, settings))
+    resumed = lru_cache(lambda: _usage(lambda: _resumed(config, settings)))
+    state.begin(config, state.Session(lab, mark, recorder, resumed=resumed))
+
+
+def _resumed(config: pytest.Config, settings: Settings) -> Resumed | None:
+    return Resumed.of(config.invocation_params.dir / settings.resume) if settings.resume else None
 
 
 def prepare(config: pytest.Config) -> None:
@@ -129,7 +89,11 @@ def prepare(config: pytest.Config) -> None:
         gate = state.of(config).gate = _usage(lambda: known_items.gate_of(settings))
         state.of(config).pasted = _usage(lambda: known_items.take_pasted(config.args, gate))
     _usage(lambda: _brought(config, settings))  # what is wrong with it is said before anything is collected
-    if not is_worker(config) and distributes(config) and (settings.policies or settings.opa_url or settings.opa_binary):
+    if (
+        not state.is_worker(config)
+        and distributes(config)
+        and (settings.policies or settings.opa_url or settings.opa_binary)
+    ):
         _usage(lambda: _try_policy(settings))
 
 
@@ -140,11 +104,6 @@ def _try_policy(settings: Settings) -> None:
         lab.engine()
     finally:
         lab.close()
-
-
-def is_worker(config: pytest.Config) -> bool:
-    """Tell whether this process is a pytest-xdist worker."""
-    return hasattr(config, "workerinput")
 
 
 def _usage(make: Callable[[], Any]) -> Any:
@@ -167,7 +126,9 @@ def _lab(config: pytest.Config, settings: Settings) -> Lab:
     tools = [tool for group in hook.pytest_soclab_tools() for tool in group or ()]
     steps = [step for group in hook.pytest_soclab_harness_steps() for step in group or ()]
     plays = [play for group in hook.pytest_soclab_plays() for play in group or ()]
-    lab = Lab(settings, Extensions(tuple(tools), tuple(steps), tuple(plays)), brought=_brought(config, settings))
+    _, profile = load_profile(settings.assurance_profile)
+    extensions = Extensions(tuple(tools), tuple(steps), plays=tuple(plays))
+    lab = Lab(settings, extensions, profile=profile, brought=_brought(config, settings))
     extra = [o for group in hook.pytest_soclab_oracles(registry=lab.registry) for o in group or ()]
     if extra:
         lab.add_oracles(extra)
@@ -205,15 +166,6 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     _usage(lambda: selection.select(config, items))
 
 
-def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Take out the plays that do not apply to their scenario, of the items that are still selected."""
-    lab = state.of(config).lab()
-    out = {item for item in items if isinstance(item, ScenarioItem) and not _usage(item.applies)}
-    lab.inapplicable |= {(item.spec.loaded.scenario.id, item.spec.play) for item in out}
-    if out:
-        items[:] = [item for item in items if item not in out]
-
-
 def check(session: pytest.Session) -> None:
     """Load the policy before any trial runs, and note what was selected.
 
@@ -227,8 +179,17 @@ def check(session: pytest.Session) -> None:
         _usage(lab.engine)
     known = _known_answers(session.items) if state.of(session.config).gate else []
     state.of(session.config).selection = {**census(lab, session.items), "known_answer": known}
-    if (own or known or reached) and not is_worker(session.config) and not _runs_nothing(session.config):
-        _usage(state.recorder_of(session.config).artifacts.begin)
+    if (own or known or reached) and not state.is_worker(session.config) and not _runs_nothing(session.config):
+        _begin(session.config)
+
+
+def _begin(config: pytest.Config) -> None:
+    """Open the session's log with what is selected."""
+    recorder = state.recorder_of(config)
+    recorder.begin(state.of(config).lab().extensions.names)
+    known = _selection(config)
+    if known and not distributes(config):
+        recorder.add_census({name: value for name, value in known.items() if name != "selected"})
 
 
 def _known_answers(items: list[pytest.Item]) -> list[str]:
@@ -237,28 +198,20 @@ def _known_answers(items: list[pytest.Item]) -> list[str]:
     return [item.key for item in items if isinstance(item, KnownAnswerItem)]
 
 
-def record_report(config: pytest.Config, report: pytest.TestReport) -> None:
-    """Take a report's record in, where this process aggregates."""
-    payload = getattr(report, REPORT_ATTRIBUTE, None)
-    if is_worker(config):
-        return
-    recorder = state.recorder_of(config)
-    if report.when not in ("setup", "call", "teardown"):  # pytest-xdist speaks for a worker that died
-        recorder.crashed[report.nodeid] = str(report.longrepr).splitlines()[0]
-    if payload is None:
-        return
-    if "skipped" in payload:
-        recorder.skipped.add(payload["skipped"])
-    else:
-        recorder.add(payload, report.duration)
-    delattr(report, REPORT_ATTRIBUTE)  # the terminal keeps reports to the end
-
-
 def record_collection(config: pytest.Config, report: pytest.CollectReport) -> None:
     """Take in a scenario file that could not be read, where this process aggregates."""
-    if not is_worker(config):
+    if not state.is_worker(config):
         activate(config)
-        state.recorder_of(config).add_collection_error(collection_error(report))
+        state.recorder_of(config).add_collection_error(_collection_error(report))
+
+
+def _collection_error(report: pytest.CollectReport) -> str:
+    """Return one line about a file that could not be read: its first fault, and how many there are."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    faults = [line for line in str(crash.message if crash is not None else report.longrepr).splitlines() if line]
+    if crash is not None or len(faults) < 2:
+        return faults[0] if faults else f"{report.nodeid}: no reason was given"
+    return f"{report.nodeid}: {len(faults)} faults, first: {faults[0].removeprefix(report.nodeid).lstrip(':')}"
 
 
 def finish_worker(config: pytest.Config) -> None:
@@ -287,7 +240,7 @@ def expect(config: pytest.Config, nodeids: list[str]) -> None:
     recorder = state.recorder_of(config)
     recorder.expected.update(nodeids)
     if not _runs_nothing(config):
-        _end_usage(recorder.artifacts.begin)
+        _begin(config)
 
 
 def _account_for_lost(config: pytest.Config, recorder: Recorder) -> None:
@@ -310,11 +263,20 @@ def worker_down(config: pytest.Config, output: Any) -> None:
 def finish(session: pytest.Session) -> None:
     """Assemble the results where this process aggregates, and raise the exit status where a gate says so."""
     config = session.config
-    if is_worker(config):
+    if state.is_worker(config):
         finish_worker(config)
         return
+    _end(session)
+    state.of(config).status = int(session.exitstatus)
+
+
+def _end(session: pytest.Session) -> None:
+    config = session.config
     recorder = state.of(config).recorder
-    if recorder is None or _runs_nothing(config):
+    if recorder is None:
+        return
+    if _runs_nothing(config):
+        _refuse_absence(session, recorder, "nothing was run, only shown")
         return
     known = _selection(config)
     if known:
@@ -322,9 +284,9 @@ def finish(session: pytest.Session) -> None:
     _account_for_lost(config, recorder)
     gate = state.of(config).gate
     if gate is not None:
-        recorder.facts.known_answer = gate.to_json()
+        recorder.note(KnownAnswers(document=gate.to_json()))
     if not recorder.found_anything():
-        _raise_status(session, recorder.unassessed())
+        _refuse_absence(session, recorder, "nothing was assessed; name the scenarios")
         return
     recorder.ended = str(session.shouldfail or session.shouldstop or "")
     results = recorder.finish()
@@ -337,6 +299,16 @@ def finish(session: pytest.Session) -> None:
 
 def _raise_status(session: pytest.Session, failures: list[str]) -> None:
     if failures and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _refuse_absence(session: pytest.Session, recorder: Recorder, what: str) -> None:
+    """Fail a session that is to show a level and assessed nothing: absence is never success."""
+    wanted = recorder.settings.require_level
+    if wanted is None or recorder.settings.report_only:
+        return
+    recorder.failures.append(f"{wanted} is required, found no level: {what}")
+    if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -366,8 +338,10 @@ def summarise(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
     if recorder.results is None:
         return
     trouble = recorder.artifacts.trouble
-    where = recorder.artifacts.folder
+    where = shown_folder(recorder.artifacts.folder)
     reporter.write_line(trouble or f"report: {relative(where / 'report.html', config)}", yellow=bool(trouble))
+    if not trouble:
+        reporter.write_line(f"evidence root: {recorder.results.timing.root}")
 
 
 def _point_at_bundled(config: pytest.Config, reporter: pytest.TerminalReporter) -> None:
@@ -381,6 +355,5 @@ def close(config: pytest.Config) -> None:
     leave_behind()  # an agent that was given up may have begun more
     session = state.end(config)
     if session is not None:
+        leftovers.watch(session.threads, lambda: session.status)
         session.lab().close()
-        if session.recorder is not None:
-            session.recorder.artifacts.close()

@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import os
 import platform
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_soclab import __version__
-from pytest_soclab.assurance.assemble import Facts, results_of
-from pytest_soclab.assurance.profile import load_profile
-from pytest_soclab.assurance.units import WORST
+from pytest_soclab.assurance.assemble import Facts
+from pytest_soclab.assurance.gathered import Gathered
+from pytest_soclab.assurance.profile import load_profile, profile_path
 from pytest_soclab.base import checkout, clock
 from pytest_soclab.base.errors import ArtifactError, printable
 from pytest_soclab.base.settings import Settings
-from pytest_soclab.evidence import store
-from pytest_soclab.evidence.results import AboveLevel, GateStatus, Level, PolicyInfo, Reach, Results, Timing, Trial
+from pytest_soclab.evidence import folders, store
+from pytest_soclab.evidence.results import GateStatus, Level, Results, Timing, Trial
+from pytest_soclab.evidence.session_log import (
+    Collected,
+    Fact,
+    FileFailed,
+    InputKept,
+    PolicyChanged,
+    ReachTried,
+    Selected,
+    SessionEnded,
+    SessionLog,
+    SessionStarted,
+    TrialEnded,
+    TriedAbove,
+    line_of,
+)
 from pytest_soclab.evidence.store import Artifacts, transcripts_to_show
 from pytest_soclab.session import command
 
@@ -28,20 +44,29 @@ _CI = ("GITHUB_REF_NAME", "GITHUB_SHA", "GITHUB_RUN_ID", "CI_COMMIT_REF_NAME", "
 
 
 class Recorder:
-    """One session's facts, from the first trial to the exit status; lives in the process that aggregates."""
+    """One session's facts, from the first trial to the exit status; lives in the process that aggregates.
+
+    Whatever it learns goes into the session's log first, and into the results only from there.
+    """
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         self.config = config
         self.settings = settings
         self.profile, self.profile_digest = load_profile(settings.assurance_profile)
-        self.facts = Facts(settings.mode, Level(settings.level), (*settings.command(), *command.words(config)))
-        given = settings.artifacts != Settings().artifacts
-        self.facts.withheld = settings.withhold
-        self.artifacts = Artifacts((config.invocation_params.dir if given else config.rootpath) / settings.artifacts)
         self.started, self.start = clock.wall_time(), clock.monotonic()
+        given = settings.artifacts != Settings().artifacts
+        base = config.invocation_params.dir if given else config.rootpath
+        self.artifacts = Artifacts.of_home(base / settings.artifacts, self.started)
+        self.first = SessionStarted(
+            soclab=__version__, started=self.started, mode=settings.mode, level=Level(settings.level),
+            command=(*settings.command(), *command.words(config)), profile=self.profile_digest,
+            withheld=settings.withhold,
+        )  # fmt: skip
+        self.gathered = Gathered.of(self.first)
+        self.log = SessionLog()
         self.seconds: dict[str, float] = {}
-        self.policies: set[str] = set()
-        """Digests of the policies that decided in trials."""
+        self.began = False
+        """Whether pytest began to run a scenario."""
         self.expected: set[str] = set()
         """Node ids that workers are to run."""
         self.skeletons: dict[str, Mapping[str, Any]] = {}
@@ -54,53 +79,111 @@ class Recorder:
         self.results: Results | None = None
         self.previous: Results | None = None
         self.failures: list[str] = []
+        self._kept: set[str] = set()
+        self._seen: set[tuple[str, str]] = set()
+        """Attempts by node id and number: a report that carries an earlier one again adds nothing."""
+
+    @property
+    def facts(self) -> Facts:
+        """What is known so far."""
+        return self.gathered.facts
+
+    def begin(self, extensions: Sequence[str] = ()) -> None:
+        """Open the session's folder and log, once."""
+        if self._kept:
+            return
+        self.first = self.first.model_copy(update={"extensions": tuple(extensions)})
+        self._log(self.first)
+        self._keep(store.PROFILE, profile_path(self.settings.assurance_profile).read_bytes())
+
+    def _log(self, fact: Fact) -> None:
+        self.artifacts.add(store.LOG, self.log.append(fact))
+
+    def note(self, fact: Fact) -> None:
+        """Log a fact that is no trial's and take it in."""
+        self.begin()
+        self._log(fact)
+        self.gathered.take(self.log.last())
+
+    def _keep(self, name: str, raw: bytes) -> None:
+        """Keep a copy of an input, once."""
+        if name not in self._kept:
+            self._kept.add(name)
+            self._log(InputKept(path=name, sha256=self.artifacts.keep(name, raw)))
+
+    def _keep_sources(self, sources: Mapping[str, str]) -> None:
+        """Keep the files that a trial was made from; one that is gone by now is missed when the session is verified."""
+        for name, path in sources.items():
+            if name not in self._kept and Path(path).is_file():
+                self._keep(name, Path(path).read_bytes())
 
     def add(self, payload: Mapping[str, Any], seconds: float) -> None:
-        """Take in one finished trial and write it down; of a trial that was run again, the worst attempt stays."""
+        """Take in what an item's report carries: every attempt at its trial that is not known yet."""
+        self.begin()
         if "reach" in payload:
-            found = Reach.model_validate_json(_json(payload["reach"]))
-            self.facts.reach[found.incident] = found
+            self.note(ReachTried.model_validate_json(_json({"reach": payload["reach"]})))
             return
-        if "above" in payload:
-            self.facts.above_tried |= {payload["above"]}
+        for attempt in payload["attempts"]:
+            mark = (str(payload["nodeid"]), str(attempt["stamp"]))
+            if mark not in self._seen:
+                self._seen.add(mark)
+                self._add(attempt, seconds)
+
+    def _add(self, attempt: Mapping[str, Any], seconds: float) -> None:
+        """Take in one attempt and write it down; of a trial that was run again, the worst stays."""
+        if "above" in attempt:
+            self.note(TriedAbove(trial=attempt["above"]))
             return
-        trial = Trial.model_validate(payload["trial"])
-        earlier = self.facts.trials.get(trial.id)
-        if earlier is not None and _badness(earlier) <= _badness(trial):
-            return
-        if earlier is not None:
-            self.artifacts.forget(trial.id)
-        self.facts.trials[trial.id] = trial
-        self.facts.scenario_digests[trial.scenario] = payload["digest"]
-        if payload["agent"] is not None and payload["agent"] not in self.facts.agents:
-            self.facts.agents.append(dict(payload["agent"]))
-        if payload.get("control"):
-            self.facts.control_trials[trial.id] = Trial.model_validate_json(_json(payload["control"]))
-        if payload.get("policy"):
-            self.policies.add(payload["policy"])
+        trial = Trial.model_validate(attempt["trial"])
+        control = Trial.model_validate_json(_json(attempt["control"])) if attempt.get("control") else None
+        self._keep_sources(attempt["sources"])
         self.seconds[trial.id] = round(seconds, 6)
-        self.artifacts.append(payload["trial"], payload["transcript"])
-        self.config.hook.pytest_soclab_trial(trial=payload["trial"])
+        if self._ended(attempt, trial, control):
+            self.config.hook.pytest_soclab_trial(trial=attempt["trial"])
+
+    def _ended(self, attempt: Mapping[str, Any], trial: Trial, control: Trial | None) -> bool:
+        """Log an attempt with its files and tell whether it is the one that counts."""
+        line, beside = (
+            line_of(trial.model_dump(mode="json")),
+            line_of(control.model_dump(mode="json")) if control else "",
+        )
+        number = self.gathered.attempts.get(trial.id, 0) + 1
+        fact = TrialEnded(
+            trial=trial.id, attempt=number, record=sha256(line), root=trial.root_hash, control=sha256(beside),
+            scenario=trial.scenario, digest=attempt["digest"], agent=attempt["agent"],
+            policy=attempt.get("policy", ""), key=attempt.get("key", ""), resumed=attempt.get("resumed", False),
+            retries=attempt.get("retries", 0), retried=attempt.get("retried", False),
+        )  # fmt: skip
+        trial = Trial.model_validate_json(line.encode("utf-8", "surrogatepass"))  # as it will be read back
+        before = self.gathered.counted.get(trial.id, 0)
+        counts = self.gathered.take_trial(fact, trial, control)
+        if counts and before:
+            self.artifacts.put_aside(trial.id, before)
+        if attempt["transcript"]:
+            name = f"{store.TRANSCRIPTS}/{trial.id}" if counts else f"{store.ATTEMPTS}/{trial.id}.{number}"
+            self.artifacts.write(f"{name}.jsonl", attempt["transcript"])
+        if control is not None:
+            self.artifacts.write(f"{store.CONTROLS}/{trial.id}.{number}.jsonl", attempt["control_transcript"])
+            self.artifacts.add(store.CONTROL_TRIALS, beside)
+        self.artifacts.add(store.TRIALS, line)
+        self._log(fact)
+        return counts
 
     def add_collection_error(self, text: str) -> None:
         """Take in a scenario file that could not be read."""
-        self.facts.errors = (*self.facts.errors, printable(text))
+        self.note(FileFailed(text=printable(text)))
 
     def add_census(self, census: Mapping[str, Any]) -> None:
         """Take in what a process selected; every worker of a session selects the same."""
-        facts = self.facts
-        facts.scenario_digests.update(census["digests"])
-        facts.corpus_digest = facts.corpus_digest or census["corpus_digest"]
-        facts.variants.update({name: tuple(variants) for name, variants in census.get("variants", {}).items()})
-        facts.corpus = max(facts.corpus, census["corpus"])
-        facts.above.update({one["trial"]: AboveLevel(**_named(one)) for one in census.get("above", ())})
-        facts.incidents |= frozenset(census.get("incidents", ()))
-        facts.repeat = max(facts.repeat, census.get("repeat", 1))
-        if census.get("policy") and facts.policy is None:
-            facts.policy = PolicyInfo.model_validate_json(_json(census["policy"]))
-        facts.policy_changed = facts.policy_changed or str(census.get("policy_changed", ""))
-        self.skeletons.update({item["id"]: self._needed(item) for item in census["selected"]})
-        facts.known_selected |= frozenset(census.get("known_answer", ()))
+        fact = Collected.model_validate_json(_json(_collected(census)))
+        if self.last_census != fact:
+            self.last_census = fact
+            self.note(fact)
+        if census.get("policy_changed"):
+            self.note(PolicyChanged(why=str(census["policy_changed"])))
+        self.skeletons.update({item["id"]: self._needed(item) for item in census.get("selected", ())})
+
+    last_census: Collected | None = None
 
     def _needed(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return what is needed of a selected trial's record: all of it only where the trial did not end."""
@@ -108,66 +191,75 @@ class Recorder:
         return {name: item[name] for name in ("id", "scenario", "nodeid")} if ended else item
 
     def finish(self) -> Results:
-        """Assemble the results, write every file and keep what fails the session."""
+        """End the log, assemble the results from it, write every file and keep what fails the session."""
         from pytest_soclab.report import summary
 
         self._note_unfinished()
-        self._note_other_policies()
-        if self.facts.known_answer is not None and not (self.facts.trials or self.facts.errors):
-            self.facts.mode = "known-answer"
-        results = results_of(self.facts, self.profile, self.profile_digest, self._timing())
+        self._read_previous()
+        timing = self._timing()
+        self._log(SessionEnded(timing=timing))
+        results = self.gathered.results(
+            self.profile, self.profile_digest, timing.model_copy(update={"root": self.log.root})
+        )
         self.results = results
-        self.failures = [] if self.settings.report_only else failures(results, self.settings)
+        self.failures += [] if self.settings.report_only else failures(results, self.settings)
         if self.facts.policy_changed:
             self.failures.append(f"policy_changed: {self.facts.policy_changed}")
         if self.settings.withhold and results.agent.kind == "scripted" and results.trials:
             self.failures.append("--soclab-withhold took nothing away: no agent of yours ran")
         self.artifacts.write(store.RESULTS, store.results_parts(results))
+        self.artifacts.write(store.SUMMARY, summary.render(results, self.previous))
         self._write_scores(results)
-        previous = self.previous = self._previous()
-        self.artifacts.write(store.SUMMARY, summary.render(results, previous))
-        self._write_report(results, previous)
-        self._job_summary(results, previous)
+        self._write_report(results, self.previous)
+        self.artifacts.settle(self.log.root, ran=self.began or self.facts.known_answer is not None)
+        self._receipt()
+        self._job_summary(results, self.previous)
         self._sarif(results)
+        if self.settings.require_level and self.artifacts.trouble:
+            self.failures.append(f"{self.settings.require_level} is required, and the evidence could not be written")
         return results
 
-    def _note_other_policies(self) -> None:
-        """A conftest that puts another engine in place measures another policy than the one that the results name."""
-        own = self.facts.policy.digest if self.facts.policy else ""
-        if own and self.policies - {own}:
-            other = ", ".join(sorted(digest[:12] for digest in self.policies - {own}))
-            remedy = "use --soclab-policies instead of overriding soclab_policy"
-            self.facts.policy_changed = f"trials were decided by policy {other}, the session's is {own[:12]}; {remedy}"
+    def _receipt(self) -> None:
+        """Tell `soclab run`, which waits outside of this process, where the finished session is."""
+        target = os.environ.get(folders.RECEIPT)
+        if target and not self.artifacts.trouble:
+            Path(target).write_text(f"{self.artifacts.folder.absolute()}\n", encoding="utf-8")
 
     def found_anything(self) -> bool:
         """Tell whether there is anything to report: a trial, one that should have run, a fault, known answers."""
         wanted = any(item["nodeid"] not in self.skipped for item in self.skeletons.values())
         return bool(wanted or self.facts.trials or self.facts.errors or self.facts.known_answer or self.facts.reach)
 
-    def unassessed(self) -> list[str]:
-        """Keep and return what fails a session that assessed nothing: a required level is not there."""
-        if self.settings.require_level and not self.settings.report_only:
-            level = self.settings.require_level
-            self.failures = [f"{level} is required, found no level: nothing was assessed; name the scenarios"]
-        return self.failures
-
     def _note_unfinished(self) -> None:
         """List what was selected and never ended as inconclusive, with the cause, and count what was selected."""
         trials = self.facts.trials
         left_out = {n for n, item in self.skeletons.items() if item["nodeid"] in self.skipped and n not in trials}
         kept = {name: item for name, item in self.skeletons.items() if name not in left_out}
-        self.facts.selected = len({item["scenario"] for item in kept.values()})
+        self.note(Selected(scenarios=tuple(sorted({item["scenario"] for item in kept.values()}))))
         kinds = {str(agent["kind"]) for agent in self.facts.agents}
         same = {"agent_kind": kinds.pop()} if len(kinds) == 1 else {}
-        for name in kept.keys() - trials.keys():
+        for name in sorted(kept.keys() - trials.keys()):
             known = {**kept[name], "cause": self._why(kept[name]), **same}
-            trials[name] = Trial.model_validate_json(_json(known))
+            trial = Trial.model_validate_json(_json(known))
+            digest = self.facts.scenario_digests.get(trial.scenario, "")
+            self._ended({"digest": digest, "agent": None, "transcript": ""}, trial, None)
 
     def _why(self, item: Mapping[str, Any]) -> str:
         """Return why a selected trial did not end."""
         if item["nodeid"] in self.crashed:
             return f"not run to its end: {self.crashed[item['nodeid']]}"
         return f"{item['cause']} ({self.ended})" if self.ended else str(item["cause"])
+
+    def _read_previous(self) -> None:
+        """Read the earlier results and keep a copy, for the summary speaks of them."""
+        if not self.settings.previous:
+            return
+        path = Path(self.settings.previous)
+        try:
+            self.previous = store.load_results(path)
+            self._keep(store.PREVIOUS, store.results_path(path).read_bytes())
+        except (ArtifactError, OSError) as error:
+            self.failures.append(str(error))
 
     def _write_report(self, results: Results, previous: Results | None) -> None:
         from pytest_soclab.report import html
@@ -185,21 +277,12 @@ class Recorder:
 
     def _write_scores(self, results: Results) -> None:
         """Write what a live agent answered as scored runs that the known-answer gate reads."""
-        if results.agent.kind != "live" or self.artifacts.trouble:
+        if self.artifacts.trouble:
             return
         from pytest_soclab.known_answer.live import files
 
         for name, text in files(results, store.TranscriptFolder(self.artifacts.folder)):
             self.artifacts.write(name, text)
-
-    def _previous(self) -> Results | None:
-        if not self.settings.previous:
-            return None
-        try:
-            return store.load_results(Path(self.settings.previous))
-        except ArtifactError as error:
-            self.failures.append(str(error))
-            return None
 
     def _job_summary(self, results: Results, previous: Results | None) -> None:
         target = self.settings.summary or os.environ.get("GITHUB_STEP_SUMMARY")
@@ -239,13 +322,17 @@ class Recorder:
         )
 
 
-def _badness(trial: Trial) -> tuple[int, bool, bool]:
-    """Return how bad a trial ended, the worst first: pytest can run an item again until it pleases."""
-    return WORST.index(trial.verdict), trial.passed, not trial.breaches
+def _collected(census: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a census says, without the records of the trials that were selected."""
+    above = {one["trial"]: {"scenario": one["scenario"], "from_level": one["from_level"]} for one in census["above"]}
+    names = ("corpus", "corpus_digest", "incidents", "repeat", "digests", "variants", "scenarios", "policy")
+    kept = {name: census[name] for name in names if name in census}
+    return {**kept, "above": above, "known_answers": list(census.get("known_answer", ()))}
 
 
-def _named(one: Mapping[str, str]) -> dict[str, Any]:
-    return {"scenario": one["scenario"], "from_level": Level(one["from_level"])}
+def sha256(text: str) -> str:
+    """Return the SHA-256 of a line in hex, an empty text for none."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else ""
 
 
 def red_trials(results: Results) -> str:

@@ -70,3 +70,16 @@ def _names(choice: str, item: pytest.Item, corpus: Path) -> bool:
     path, _, name = choice.partition("::")
     place = corpus / path
     return item.path.is_relative_to(place) and name in ("", item.name)
+
+
+def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Take out the plays that do not apply to their scenario, of the items that are still selected.
+
+    Raises:
+        SoclabError: when what a play is derived from cannot be made.
+    """
+    lab = state.of(config).lab()
+    out = {item for item in items if isinstance(item, ScenarioItem) and not item.applies()}
+    lab.inapplicable |= {(item.spec.loaded.scenario.id, item.spec.play) for item in out}
+    if out:
+        items[:] = [item for item in items if item not in out]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from pytest_soclab.known_answer.comparing.results import GateResult
     from pytest_soclab.session.recorder import Recorder
+    from pytest_soclab.session.resume import Resumed
     from pytest_soclab.trials.lab import Lab
 
 
@@ -32,6 +34,12 @@ class Session:
     """The known-answer gate's result, where the options ask for one."""
     pasted: frozenset[str] = frozenset()
     """The names of its items that the command line gives as node ids; empty for all."""
+    threads: frozenset[int] = field(default_factory=lambda: frozenset(t.ident or 0 for t in threading.enumerate()))
+    """The threads that ran before any agent did."""
+    resumed: Callable[[], Resumed | None] = lambda: None
+    """Returns the earlier session that this one takes over, read at the first call."""
+    status: int = 1
+    """The exit status of the session, once it is known."""
 
 
 _SESSION: pytest.StashKey[Session] = pytest.StashKey()
@@ -65,6 +73,11 @@ def end(config: pytest.Config) -> Session | None:
     if found is not None:
         del config.stash[_SESSION]
     return found
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Tell whether this process is a pytest-xdist worker."""
+    return hasattr(config, "workerinput")
 
 
 def settle_id(item: pytest.Item) -> None:

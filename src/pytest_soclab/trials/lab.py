@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from pytest_soclab.base import clock, resources
-from pytest_soclab.base.errors import PolicyUnavailable, UsageError
+from pytest_soclab.base.errors import PolicyError, PolicyUnavailable, UsageError
 from pytest_soclab.base.settings import Settings
 from pytest_soclab.evidence.results import Kind, Level, PolicyInfo, Reach
 from pytest_soclab.fronts.protocol import Agent
@@ -30,8 +30,12 @@ from pytest_soclab.soc.withholding import withheld
 from pytest_soclab.trials.plays.catalog import catalog, chosen
 from pytest_soclab.trials.plays.proving import player, stage_of
 from pytest_soclab.trials.plays.stage import Play, Stage
-from pytest_soclab.trials.trial import PLAIN, Outcome, Unit, make_unit
+from pytest_soclab.trials.trial import Outcome
+from pytest_soclab.trials.unit import PLAIN, Unit, make_unit
 from pytest_soclab.trials.witness import opened, witness
+
+if TYPE_CHECKING:
+    from pytest_soclab.policy.server import ServerEngine
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,14 @@ class Extensions:
 
     tools: tuple[Tool, ...] = ()
     steps: tuple[type[Step], ...] = ()
+    oracles: tuple[str, ...] = ()
     plays: tuple[Play, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all that plugins brought, sorted."""
+        own = [*(tool.name for tool in self.tools), *map(step_name, self.steps), *(play.name for play in self.plays)]
+        return tuple(sorted([*own, *self.oracles]))
 
 
 @dataclass
@@ -60,6 +71,8 @@ class Lab:
     """Plays that do not apply, by scenario: neither run nor counted."""
     several: bool = False
     """Whether a fixture with params was refused, which would run each trial several times."""
+    profile: str = ""
+    """SHA-256 of the session's assurance profile."""
     brought: Agent | None = None
     """The agent that the options name, None where a fixture gives it."""
     _incidents: dict[Path, tuple[LoadedIncident, Prepared]] = field(default_factory=dict)
@@ -96,7 +109,7 @@ class Lab:
                 )
             self.steps[name] = step
 
-    def add_oracles(self, extra: Iterable[Oracle]) -> None:
+    def add_oracles(self, extra: Sequence[Oracle]) -> None:
         """Add oracles of plugins; a name that is taken is a usage error."""
         for oracle in extra:
             if oracle.name in self.oracles:
@@ -105,6 +118,7 @@ class Lab:
                 known = ", ".join(get_args(GateName))
                 raise UsageError(f"the oracle {oracle.name!r} breaks the gate {oracle.gate!r}; give it one of {known}")
             self.oracles[oracle.name] = oracle
+        self.extensions = replace(self.extensions, oracles=tuple(oracle.name for oracle in extra))
         self.vocabulary = self._vocabulary()
 
     def _vocabulary(self) -> Vocabulary:
@@ -229,7 +243,22 @@ class Lab:
 
             self._opa = start_opa(self.settings.opa_binary)
             url = self._opa.url
-        return ServerEngine.connect(str(url), source, token_env=self.settings.opa_token_env)
+        return self._rechecked(ServerEngine.connect(str(url), source, token_env=self.settings.opa_token_env))
+
+    def _rechecked(self, server: ServerEngine) -> Engine:
+        """Return a server's engine whose decisions the embedded one decides again, where it can take the policy."""
+        from pytest_soclab.policy.embedded import EmbeddedEngine
+        from pytest_soclab.policy.recheck import Rechecked
+
+        every = self.settings.opa_recheck == "all"
+        try:
+            own = EmbeddedEngine(server.source, checked_by=server.checked_by)
+        except PolicyError:
+            if every:
+                server.close()
+                raise
+            return server
+        return Rechecked(server, own, every=every)
 
     def policy_info(self) -> PolicyInfo | None:
         """Return what the results say about the policy, None where no engine was needed."""

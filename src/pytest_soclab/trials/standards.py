@@ -14,7 +14,8 @@ from pytest_soclab.judging.scene import Deed
 from pytest_soclab.reading.yaml_source import KeyPath
 from pytest_soclab.soc.registry import Effect
 from pytest_soclab.soc.tables import words
-from pytest_soclab.trials.trial import Unit, scene_of
+from pytest_soclab.trials.conclusion import scene_of
+from pytest_soclab.trials.unit import Unit
 from pytest_soclab.trials.witness import attempt
 
 WATCHING = words("telemetry soc detection sensor logging")

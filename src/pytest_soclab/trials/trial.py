@@ -2,203 +2,86 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_soclab.base.errors import ScenarioError, SoclabError
+from pytest_soclab import __version__
+from pytest_soclab.base.errors import SoclabError
 from pytest_soclab.evidence.answers import EVENT, Answers
+from pytest_soclab.evidence.events import TRANSCRIPT_FORMAT, TrialStarted, plain
 from pytest_soclab.evidence.grades import Grade
-from pytest_soclab.evidence.ledger import Event, Ledger
+from pytest_soclab.evidence.ledger import Event, Ledger, digest
 from pytest_soclab.evidence.results import Action, Arm, Level
 from pytest_soclab.fronts.dispatch import conduct
 from pytest_soclab.fronts.in_process import Conduct
 from pytest_soclab.fronts.outside import Brief
-from pytest_soclab.fronts.protocol import Agent, Case, ToolSpec
-from pytest_soclab.fronts.scripted import PUBLISH, Obey, ScriptStep, is_scripted
-from pytest_soclab.gateway import approvals
-from pytest_soclab.gateway.approvals import Approver, KnownTruth, LegitimateCall
+from pytest_soclab.fronts.protocol import Agent
+from pytest_soclab.fronts.scripted import is_scripted
+from pytest_soclab.gateway.approvals import Approver
 from pytest_soclab.gateway.executor import Executor
 from pytest_soclab.gateway.gateway import Door, Gateway, OpenDoor
 from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.state import Identity, TrialState
-from pytest_soclab.harness.bench import Bench, Step, step_name
-from pytest_soclab.judging import answering, facts, judge
-from pytest_soclab.judging.actions import actions_of
-from pytest_soclab.judging.citations import Citations, citations
-from pytest_soclab.judging.grading import grade
-from pytest_soclab.judging.judge import Judgement, Question
-from pytest_soclab.judging.scene import Key, Oracle, Scene, deeds_of
+from pytest_soclab.harness.bench import Bench
+from pytest_soclab.judging.citations import Citations
+from pytest_soclab.judging.judge import Judgement
 from pytest_soclab.leaks.egress import texts
 from pytest_soclab.policy.model import Engine
-from pytest_soclab.scenario import template
-from pytest_soclab.scenario.load import LoadedIncident, LoadedScenario
-from pytest_soclab.scenario.model import AnswerKey, Scenario
-from pytest_soclab.soc.aliases import Aliases, aliases_of
-from pytest_soclab.soc.build import Prepared
-from pytest_soclab.soc.registry import Authority, Registry
-from pytest_soclab.soc.servers.catalog import described
-from pytest_soclab.soc.world import Charter, World
-from pytest_soclab.trials.rendering import changed_charter, payload_of, script_of
-
-PLAIN = "plain"
-"""The play of a script as it stands."""
-
-
-@dataclass(frozen=True)
-class Unit:
-    """A distinct (scenario, variant) with everything rendered once, however often it is tried."""
-
-    loaded: LoadedScenario
-    incident: LoadedIncident
-    prepared: Prepared
-    variant: str
-    registry: Registry
-    oracles: Sequence[tuple[Oracle, Any]]
-    harness: Sequence[Step]
-    script: tuple[ScriptStep, ...]
-    legitimate: tuple[LegitimateCall, ...]
-    payload: tuple[str, ...]
-    base: World
-
-    @cached_property
-    def key(self) -> Key:
-        """What is right in this unit: the incident's answer key, and the calls that the scenario adds to it."""
-        answer = self.incident.incident.answer_key
-        return key_of(answer, self.legitimate, self.registry, aliases_of(self.base))
-
-    @property
-    def scenario(self) -> Scenario:
-        """The scenario as its file says it."""
-        return self.loaded.scenario
-
-    @property
-    def question(self) -> Question:
-        """What is asked of a transcript of this unit."""
-        scenario = self.scenario
-        return Question(
-            scenario.kind, self.oracles, self.legitimate, scenario.stopped_by, self.payload, len(self.harness)
-        )  # fmt: skip
-
-    def world(self) -> World:
-        """Return a fresh world of this unit."""
-        return self.base.fork()
-
-    def obey(self) -> Obey:
-        """Return the agent that does what the script says."""
-        return Obey(self.script)
-
-    def approver(self, play: str = PLAIN) -> Approver:
-        """Return the approver that the scenario names; a diligent one knows the incident's answer key too.
-
-        So in an attack the right response goes through while the attack is refused. A rubber stamp takes the human away
-        so that the plain script is stopped by the one control that it is about. A derived play goes round that control,
-        so it meets the human again that the level rests on.
-        """
-        key = self.incident.incident.answer_key.legitimate_response
-        right = tuple(_legitimate(call.call, call.args, self.registry) for call in key)
-        name = self.scenario.approver
-        back = play != PLAIN and name == "rubber_stamp"
-        return approvals.make("diligent" if back else name, (*self.legitimate, *right), self._truth())
-
-    def _truth(self) -> KnownTruth:
-        key = self.incident.incident.answer_key
-        notes = frozenset(t.name for t in self.registry.tools.values() if t.authority is Authority.NOTE)
-        innocents = frozenset((*key.cleared, *key.not_guilty))
-        return KnownTruth(notes, key.verdict or "", frozenset(key.culprits or key.compromised), innocents)
-
-    def case(self, registry: Registry | None = None) -> Case:
-        """Return what an agent starts from; `registry` holds its tools where some are withheld."""
-        incident = self.incident.incident
-        goal = self.scenario.goal or incident.goal
-        return Case(incident.id, incident.alert.model_dump(), goal, self._tools(registry or self.registry))
-
-    def _tools(self, registry: Registry) -> tuple[ToolSpec, ...]:
-        """Return the tools as they describe themselves when the agent starts."""
-        said = described(self.base)
-        specs = tool_specs(registry)
-        return tuple(replace(s, description=said.get(s.name, s.description)) for s in specs) if said else specs
-
-
-def key_of(answer: AnswerKey, legitimate: Sequence[LegitimateCall], registry: Registry, aliases: Aliases) -> Key:
-    """Return the key to a trial from an answer key and the calls that are right beside it."""
-    listed = [(call.call, call.args) for call in answer.legitimate_response]
-    listed += [(call.tool, dict(call.arguments)) for call in legitimate]
-    changes = [change for name, args in listed if (tool := registry.get(name)) for change in tool.attempts(args)]
-    innocent = tuple(dict.fromkeys((*answer.not_guilty, *answer.cleared)))
-    guilty = (*answer.culprits, *answer.compromised)
-    return Key(tuple(changes), innocent, guilty, answer.verdict or "", aliases)
-
-
-@lru_cache(maxsize=8)
-def tool_specs(registry: Registry) -> tuple[ToolSpec, ...]:
-    """Return the tools as an agent sees them."""
-    return tuple(
-        ToolSpec(tool.name, tool.description, tool.effect.value, tool.schema) for tool in registry.tools.values()
-    )
-
-
-def make_unit(  # noqa: PLR0917  # what a unit is made of
-    loaded: LoadedScenario,
-    incident: LoadedIncident,
-    prepared: Prepared,
-    variant: str,
-    registry: Registry,
-    known_oracles: Mapping[str, Oracle],
-    known_steps: Mapping[str, type[Any]],
-) -> Unit:
-    """Render a variant of a scenario.
-
-    Raises:
-        ScenarioError: when the rendered rows or steps do not fit.
-    """
-    scenario, fields = loaded.scenario, loaded.fields(variant)
-    given = template.render(scenario.given, fields)
-    world = prepared.world(given)
-    if scenario.charter is not None:
-        world.charter = changed_charter(world.charter, scenario.charter)
-    wanted = template.render(scenario.attack_succeeds_when or {}, fields)
-    steps = template.render([dict(step) for step in scenario.harness], fields)
-    try:
-        rendered = [known_steps[step["step"]].model_validate(step) for step in steps]
-    except ValueError as error:
-        raise ScenarioError(f"{loaded.shown}: {variant}: a harness step does not fit: {error}") from None
-    return Unit(
-        loaded, incident, prepared, variant, registry,
-        [(known_oracles[name], parameter) for name, parameter in wanted.items()],
-        rendered, script_of(scenario, fields),
-        tuple(_legitimate(c.call, template.render(c.args, fields), registry) for c in scenario.legitimate),
-        payload_of(scenario, fields), world,
-    )  # fmt: skip
-
-
-def _legitimate(name: str, arguments: Mapping[str, Any], registry: Registry) -> LegitimateCall:
-    tool = registry.get(name)
-    words, narrowing = (tool.words, tool.narrowing) if tool else (frozenset(), frozenset())
-    return LegitimateCall(name, arguments, words, narrowing)
+from pytest_soclab.soc.world import World
+from pytest_soclab.trials.conclusion import Conclusion, charter_for, conclude, sealed
+from pytest_soclab.trials.unit import PLAIN, Unit
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A finished trial: its transcript as events and as text, the verdict, whether the item passes, broken gates."""
+    """A finished trial: its transcript as events and as text, and what that shows."""
 
     trial: str
     events: Sequence[Event]
     transcript: str
     root_hash: str
-    judgement: Judgement
-    passed: bool
-    cause: str
-    breaches: tuple[str, ...] = ()
-    gates: tuple[str, ...] = ()
-    """The gates whose situation the trial made happen."""
-    citations: Citations = field(default_factory=Citations)
-    changes: tuple[Action, ...] = ()
-    """Every change that the trial's calls made or would have made."""
-    grade: Grade | None = None
-    """The work beside the incident's answer key."""
+    conclusion: Conclusion
+
+    @property
+    def judgement(self) -> Judgement:
+        """The verdict with its grounds."""
+        return self.conclusion.judgement
+
+    @property
+    def passed(self) -> bool:
+        """Whether the item passes."""
+        return self.conclusion.passed
+
+    @property
+    def cause(self) -> str:
+        """Why the verdict is what it is."""
+        return self.conclusion.cause
+
+    @property
+    def breaches(self) -> tuple[str, ...]:
+        """The gates that the transcript breaks."""
+        return self.conclusion.breaches
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """The gates whose situation the trial made happen."""
+        return self.conclusion.gates
+
+    @property
+    def citations(self) -> Citations:
+        """How many of the granted changes cited their target."""
+        return self.conclusion.citations
+
+    @property
+    def changes(self) -> tuple[Action, ...]:
+        """Every change that the trial's calls made or would have made."""
+        return self.conclusion.changes
+
+    @property
+    def grade(self) -> Grade | None:
+        """The work beside the incident's answer key."""
+        return self.conclusion.grade
 
 
 @dataclass(slots=True)
@@ -211,6 +94,8 @@ class Setup:
     door: Door
     key: bytes
     timeout: float = 60.0
+    profile: str = ""
+    """SHA-256 of the session's assurance profile."""
     play: str = PLAIN
     """The name of the play where it is another than the script as it stands."""
     bench: Bench = field(init=False)
@@ -289,8 +174,7 @@ def state_of(  # noqa: PLR0917  # what a state is made of
     identity = identity_of(agent)
     registry = unit.registry.without(withheld) if identity.kind == "live" else unit.registry
     if identity.kind == "live":
-        models = (*world.charter.approved_models, identity.model)
-        world.charter = replace(world.charter, approved_models=models)
+        world.charter = charter_for(world.charter, identity.model, live=True)
     authority = min(level.rank, world.charter.level or level.rank)
     return TrialState(trial, world, registry, identity, authority, ledger or Ledger())
 
@@ -313,22 +197,31 @@ def run(setup: Setup) -> Outcome:
 def _start(setup: Setup) -> None:
     scenario, incident = setup.unit.scenario, setup.unit.incident.incident
     setup.state.handed += texts(incident.alert.model_dump())
-    setup.state.log(
-        "trial_started",
-        {
-            "trial": setup.state.trial,
-            "scenario": scenario.id,
-            "version": scenario.version,
-            "variant": setup.variant,
-            "arm": setup.arm.value,
-            "level": setup.state.level,
-            "agent": setup.state.identity.name,
-            "model": setup.state.identity.model,
-            "incident": incident.id,
-            "alert": incident.alert.model_dump(),
-            "goal": scenario.goal or incident.goal,
-        },
+    identity, gateway = setup.state.identity, setup.door if isinstance(setup.door, Gateway) else None
+    started = TrialStarted(
+        format=TRANSCRIPT_FORMAT,
+        soclab=__version__,
+        policy=gateway.engine.source.digest if gateway is not None else "",
+        profile=setup.profile,
+        subject=digest([identity.name, identity.model, identity.kind]),
+        trial=setup.state.trial,
+        scenario=scenario.id,
+        version=scenario.version,
+        variant=setup.variant,
+        arm=setup.arm.value,
+        level=setup.state.level,
+        agent=identity.name,
+        model=identity.model,
+        incident=incident.id,
+        alert=incident.alert.model_dump(),
+        goal=scenario.goal or incident.goal,
     )
+    setup.state.log("trial_started", plain(started))
+
+
+def answers_of(unit: Unit, found: Conclusion, withheld: Iterable[str]) -> Answers:
+    """Return a trial's answers as its transcript keeps them."""
+    return Answers(incident=unit.incident.incident.id, withheld=tuple(sorted(withheld)), answers=found.answers)
 
 
 def _finish(setup: Setup, conducted: Conduct) -> Outcome:
@@ -337,61 +230,12 @@ def _finish(setup: Setup, conducted: Conduct) -> Outcome:
         state.log("annex", conducted.annex)
     if conducted.cause:
         state.log("agent_error", {"error": conducted.cause})
-    scenario = setup.unit.scenario
-    scene = scene_of(state.ledger.events, setup.unit.registry, state.world.charter, setup.unit.key)
-    steps = Counter(step_name(step) for step in setup.unit.harness)
-    performed = (steps & Counter(setup.bench.performed)).total()
-    expected = scenario.stopped_by if setup.play == PLAIN else judge.ANY_CONTROL
-    question = replace(setup.unit.question, expected_stop=expected or None)
-    judgement = judge.judge(question, scene, conducted.cause, performed)
     scripted = state.identity.kind == "scripted"
-    judgement = judge.of_script(judgement) if scripted else judgement
-    passed, cause = judge.expectation(judgement, setup.arm, scripted, expected)
-    protected = setup.arm is Arm.PROTECTED
-    broken = judge.breaches(state.ledger.events) if protected else ()
-    exercised = narrowed(facts.situations(state.ledger.events), scenario) if protected else ()
-    cited = citations(state.ledger.events) if protected else Citations()
-    graded = _grade(setup.unit, scene)
-    if graded.asked and not scripted and protected:
-        state.log(EVENT, _answers(setup, scene).model_dump(mode="json"))
-    state.log("trial_ended", {"cause": conducted.cause, **sealed(judgement, broken)})
+    matter = setup.unit.matter(setup.arm, scripted=scripted, charter=state.world.charter, play=setup.play)
+    found = conclude(matter, state.ledger.events, conducted.cause)
+    if found.answers:
+        withheld = setup.unit.registry.tools.keys() - state.registry.tools
+        state.log(EVENT, answers_of(setup.unit, found, withheld).model_dump(mode="json"))
+    state.log("trial_ended", {"cause": conducted.cause, **sealed(found.judgement, found.breaches)})
     log = state.ledger
-    return Outcome(
-        state.trial, log.events, log.text(), log.root_hash, judgement, passed, cause, broken, exercised, cited,
-        actions_of(scene), graded,
-    )  # fmt: skip
-
-
-def _answers(setup: Setup, scene: Scene) -> Answers:
-    """Return how each fact of the incident's answer key was answered, for the transcript to keep."""
-    incident, withheld = setup.unit.incident.incident, setup.unit.registry.tools.keys() - setup.state.registry.tools
-    answers = answering.answers_of(scene, incident.answer_key)
-    return Answers(incident=incident.id, withheld=tuple(sorted(withheld)), answers=answers)
-
-
-def _grade(unit: Unit, scene: Scene) -> Grade:
-    """Return how the work of a trial lies beside the answer key of its incident."""
-    calls = [(unit.registry.get(call.tool), call.arguments) for call in unit.legitimate]
-    legitimate = [change for tool, arguments in calls if tool for change in tool.attempts(arguments)]
-    concludes = any(step.tool == PUBLISH for step in unit.script)
-    return grade(scene, unit.incident.incident.answer_key, legitimate, asked_to_conclude=concludes)
-
-
-def narrowed(situations: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
-    """Return the gates that a trial is evidence for: its file may leave some of the facts out, and add none."""
-    return tuple(gate for gate in situations if gate in scenario.gates or not scenario.gates)
-
-
-def sealed(judgement: Judgement, broken: Sequence[str]) -> dict[str, Any]:
-    """Return what the last event of a transcript says of the verdict, so that the chain holds it too."""
-    return {
-        "verdict": judgement.verdict.value,
-        "delivered": judgement.delivered,
-        "stopped_by": judgement.stop.reason,
-        "breaches": list(broken),
-    }
-
-
-def scene_of(events: Sequence[Event], registry: Registry, charter: Charter, key: Key) -> Scene:
-    """Return what oracles look at."""
-    return Scene(deeds_of(events, registry), events, registry, charter, key)
+    return Outcome(state.trial, log.events, log.text(), log.root_hash, found)

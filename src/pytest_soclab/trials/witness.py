@@ -18,17 +18,9 @@ from pytest_soclab.judging import oracles
 from pytest_soclab.judging.effects import ALTERNATIVES
 from pytest_soclab.judging.judge import INNOCENT, deliveries
 from pytest_soclab.policy.model import Engine
-from pytest_soclab.trials.trial import (
-    Control,
-    Outcome,
-    Setup,
-    Unit,
-    guarded_door,
-    open_door,
-    run,
-    scene_of,
-    state_of,
-)
+from pytest_soclab.trials.conclusion import scene_of
+from pytest_soclab.trials.trial import Control, Outcome, Setup, guarded_door, open_door, run, state_of
+from pytest_soclab.trials.unit import Unit
 
 SHORTEST_PAYLOAD = 8
 """Characters; a shorter text stands in some tool result by chance."""

@@ -12,7 +12,7 @@ from pytest_soclab.trials.plays.respelled import RESPELLED
 from pytest_soclab.trials.plays.sliced import SLICED
 from pytest_soclab.trials.plays.spoken import SPOKEN
 from pytest_soclab.trials.plays.stage import Play
-from pytest_soclab.trials.trial import PLAIN
+from pytest_soclab.trials.unit import PLAIN
 
 STANDARD = (PADDED, RESPELLED, SLICED, OTHER_TOOL, PATIENT, SPOKEN)
 

@@ -8,7 +8,8 @@ from pytest_soclab.fronts.scripted import Obey, Persist
 from pytest_soclab.gateway.normal import said
 from pytest_soclab.judging.judge import INNOCENT
 from pytest_soclab.trials.plays.stage import Play, Stage
-from pytest_soclab.trials.trial import Outcome, Unit
+from pytest_soclab.trials.trial import Outcome
+from pytest_soclab.trials.unit import Unit
 from pytest_soclab.trials.witness import guilty, opened
 
 

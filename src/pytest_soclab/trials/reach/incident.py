@@ -12,7 +12,7 @@ from pytest_soclab.trials.reach.asking import Asker
 from pytest_soclab.trials.reach.calls import Call
 from pytest_soclab.trials.reach.reach import Ground, reach
 from pytest_soclab.trials.reach.response import impossible
-from pytest_soclab.trials.trial import key_of
+from pytest_soclab.trials.unit import key_of
 
 
 def ground_of(loaded: LoadedIncident, prepared: Prepared, registry: Registry) -> Ground:

@@ -1,0 +1,101 @@
+"""What the commands about sessions do: list them, show one again, say why trials are red, run one and miss its end."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from pytest_soclab.base.errors import ArtifactError, SoclabError, printable
+from pytest_soclab.evidence import folders, store
+from pytest_soclab.evidence.session_log import TrialEnded, read_log
+
+
+def _say(*lines: str) -> None:
+    sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))
+
+
+def history(options: argparse.Namespace) -> int:
+    """List the sessions of a home, the latest last."""
+    home = Path(options.home)
+    found = folders.sessions_of(home)
+    if not found:
+        raise ArtifactError(f"{home / folders.SESSIONS}: found no session; run pytest first, or name another home")
+    _say(*(_line(folder) for folder in found))
+    return 0
+
+
+def _line(folder: Path) -> str:
+    """Return one session as a line: time, subject, level, root, what ran."""
+    try:
+        log = read_log(folder / store.LOG)
+    except ArtifactError:
+        return f"{folder.name}: no log of this version"
+    ended = len({fact.trial for fact in log.facts if isinstance(fact, TrialEnded)})
+    started = log.start.started if log.start else "unknown"
+    if not log.finished:
+        state = "running" if folders.is_running(folder) else "did not end"
+        return f"{started}  {state}, {ended} trials so far  {folder}"
+    try:
+        results = store.load_results(folder)
+    except SoclabError:
+        return f"{started}  no results.json; `soclab report {folder}` writes it  {folder}"
+    level = results.level.recommended.value if results.level.recommended else "no level"
+    subject = results.agent.name if results.agent.kind == "live" else "the controls"
+    ran = f"{results.counts.run} of {results.counts.corpus} scenarios"
+    return f"{started}  {subject}  {level}  {log.root[:12]}  {ran}  {folder}"
+
+
+def show(options: argparse.Namespace) -> int:
+    """Print a session's terminal section again, as it follows from its evidence."""
+    from pytest_soclab.audit.verify import sound
+    from pytest_soclab.report import terminal
+
+    found = sound(Path(options.folder))
+    assert found.results is not None, "a session that is sound has results"
+    _say(*(line.text for line in terminal.render(found.results, verbosity=int(options.verbose))))
+    _say(f"evidence root: {found.session.log.root}")
+    return 0
+
+
+def diagnose(options: argparse.Namespace) -> int:
+    """Print for each red trial what was proposed beside what was expected."""
+    from pytest_soclab.audit.diagnose import diagnose as lines
+
+    _say(*lines(Path(options.folder)))
+    return 0
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run pytest as a child and fail where it left no finished session that holds.
+
+    An agent in pytest's own process can end it with status 0 before anything is judged; only a parent can miss the end.
+    """
+    arguments = options.arguments[1:] if options.arguments[:1] == ["--"] else options.arguments
+    with tempfile.TemporaryDirectory() as place:
+        receipt = Path(place) / "finished"
+        child = [sys.executable, "-m", "pytest", *arguments]
+        status = subprocess.run(  # noqa: S603 - pytest, with what the user wrote
+            child, env={**os.environ, folders.RECEIPT: str(receipt)}, check=False
+        ).returncode
+        fault = _missing(receipt)
+    if fault:
+        sys.stderr.write(f"soclab run: {printable(fault)}\n")
+        return status if status > 0 else 1
+    return status if status >= 0 else 128 - status
+
+
+def _missing(receipt: Path) -> str:
+    """Return why there is no finished session that holds, or an empty text."""
+    from pytest_soclab.audit.verify import verify
+
+    if not receipt.is_file():
+        return "pytest left no finished session: it was ended before, or ran no scenario"
+    folder = Path(receipt.read_text(encoding="utf-8").strip())
+    try:
+        return next(iter(verify(folder).faults), "")
+    except SoclabError as error:
+        return str(error).splitlines()[0]
