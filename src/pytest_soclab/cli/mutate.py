@@ -54,8 +54,8 @@ def _reached(lab: Lab, called: frozenset[str]) -> Iterator[Question]:
     for path in sorted((resources.scenarios() / "incidents").glob("*.yaml")):
         ground = ground_of(*lab.incident(path), lab.registry)
         for _, document in questions(ground, lab.level, called):
-            yield from (Question({**document, "level": level}) for level in sorted({lab.level, _TOP}))
-            for level in range(1, lab.level):
+            yield from (Question({**document, "level": level}) for level in sorted({document["level"], _TOP}))
+            for level in range(1, document["level"]):
                 mark = (document["tool"]["name"], level)
                 if mark not in once:
                     once.add(mark)
