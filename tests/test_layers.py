@@ -131,7 +131,7 @@ def test_every_room_says_what_lives_there() -> None:
 
 
 def test_little_lies_loose_beside_the_rooms() -> None:
-    assert {path.stem for path in PACKAGE.glob("*.py")} == {"__init__", "plugin", "options", "public"}
+    assert {path.stem for path in PACKAGE.glob("*.py")} == {"__init__", "plugin", "options", "public", "errors"}
 
 
 def test_the_plugin_is_a_switchboard() -> None:

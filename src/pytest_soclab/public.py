@@ -1,6 +1,6 @@
 """What authors of agents and of plugins import; `from pytest_soclab import Finding` leads here.
 
-Nothing else of the package is promised to stay where it is.
+Nothing else of the package is promised to stay where it is, but for `pytest_soclab.errors`.
 """
 
 from __future__ import annotations

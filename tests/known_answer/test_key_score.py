@@ -245,6 +245,29 @@ def test_ragged_rows(tmp_path):
     assert words(read(tmp_path, text)) == {"K1.1": "found", "K1.2": "missed", "K1.3": "wrong"}
 
 
+HEAD = "## Item by item\n\n| # | V |\n|-|-|\n"
+PAIRS = "## Item by item\n\n| # | V | # | V |\n|-|-|-|-|\n"
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    (HEAD + "| K1.1 a | found | | K1.2 b | missed |\n", "score.md:5: a verdict in a row of 5 cells under a header"),
+    (HEAD + "| K1.1 a | found | K1.2 b | missed |\n", "score.md:5: a verdict in a row of 4 cells"),
+    (HEAD + "| K1.1 a | found | | **K1.2** b |\n", "score.md:5: an item label in a later cell"),
+    (HEAD + "| K1.3 a | found |\n| port | found | | path | missed |\n", "score.md:6: a verdict in a row of 5 cells"),
+    (PAIRS + "| K1.1 a | found | K1.2 b | missed |\n", "score.md:3: item labels in column 3 too"),
+    (PAIRS + "| port | found | path | missed |\n", "score.md:3: item labels in column 3 too"),
+    (PAIRS.replace("| #", "| Fact") + "| K1.1 a | found | `K1.2` b | |\n", "score.md:5: an item label in a later cell"),
+])  # fmt: skip
+def test_an_item_in_a_later_cell_is_not_passed_over(tmp_path, text, words):
+    assert words in refused(tmp_path, text)
+
+
+def test_a_later_cell_may_speak_of_an_item_that_is_scored(tmp_path):
+    head = "## Item by item\n\n| # | V | Note |\n|-|-|-|\n"
+    text = head + "| K1.1 a | found | K1.2 says so |\n| K1.2 b | missed | see K9.9 |\n"
+    assert len(read(tmp_path, text).items) == 2
+
+
 def test_a_row_without_its_verdict_cell_is_refused(tmp_path):
     text = "## Item by item\n\n| # | V | Note |\n|-|-|-|\n| K1.1 | found | x |\n| K1.2 |\n"
     assert "item 'K1.2' has the verdict ''" in refused(tmp_path, text)

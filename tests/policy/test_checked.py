@@ -57,6 +57,14 @@ def test_an_opa_on_the_path_refuses_first(path, opa):
     assert str(raised.value) == ("mine/p.rego:6: opa check --strict: assigned var y unused; correct it: OPA refuses it")
 
 
+def test_an_opa_on_the_path_plans_the_decision_too(path, opa):
+    (path / "opa").symlink_to(opa)
+    with pytest.raises(
+        PolicyError, match=r"mine: opa build: .* function data\.soclab\.gateway\.decision used as reference"
+    ):
+        check(policy("package soclab.gateway\n\ndecision(x) := x\n"))
+
+
 @pytest.mark.parametrize("words", ["Version: 0.70.0", "no version at all"])
 def test_an_opa_before_1_vouches_for_nothing(path, words):
     script(path, f"echo '{words}'")
@@ -66,6 +74,12 @@ def test_an_opa_before_1_vouches_for_nothing(path, words):
 def test_an_opa_that_breaks_while_it_checks_refuses(path):
     script(path, 'test "$1" = version && echo "Version: 1.9.0" && exit 0\necho broken >&2\nexit 2')
     with pytest.raises(PolicyError, match="mine: opa check --strict: broken"):
+        check(policy())
+
+
+def test_an_opa_that_breaks_while_it_builds_refuses(path):
+    script(path, 'test "$1" = version && echo "Version: 1.9.0" && exit 0\ntest "$1" = check && exit 0\nexit 2')
+    with pytest.raises(PolicyError, match="mine: opa build: it gives no answer"):
         check(policy())
 
 

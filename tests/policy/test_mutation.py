@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from pytest_soclab.base import resources
+from pytest_soclab.cli import mutate as command
 from pytest_soclab.policy.load import source_of
 from pytest_soclab.policy.model import PolicySource
-from pytest_soclab.policy.mutation import Question, adequacy, mutants
+from pytest_soclab.policy.mutation import Question, _varied, adequacy, mutants, spread
 
 TEXT = """package soclab.gateway
 
@@ -73,3 +79,31 @@ def test_no_time_is_no_success() -> None:
     found = adequacy(small(), ALL, seconds=-1)
     assert (found.noticed, found.share) == (0, 0.0)
     assert found.untried > 10
+
+
+def test_a_sample_reaches_from_the_first_to_the_last_mutant() -> None:
+    every = list(mutants(small()))
+    chosen = spread(every, 5)
+    places = [every.index(mutant) for mutant in chosen]
+    assert places == sorted(set(places))
+    assert len(places) == 5
+    assert places[0] == 0
+    assert places[-1] >= len(every) * 3 // 4
+    assert spread(every, 0) == spread(every, len(every) + 1) == every
+    found = adequacy(small(), ALL, sample=5)
+    assert found.noticed + found.invalid == 5
+
+
+def test_reach_is_asked_at_l5_too_and_once_a_tool_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    document = {"tool": {"name": "a"}, "level": 4}
+    monkeypatch.setattr(command, "ground_of", lambda *given: None)
+    monkeypatch.setattr(command, "questions", lambda *given: [("call", document), ("another", document)])
+    lab: Any = SimpleNamespace(incident=lambda path: (), registry=None, level=None)
+    incidents = len(list((resources.scenarios() / "incidents").glob("*.yaml")))
+    asked = Counter(one.input["level"] for one in command._reached(lab, frozenset()))
+    assert asked == {4: 2 * incidents, 5: 2 * incidents, 1: 1, 2: 1, 3: 1}
+
+
+def test_every_sort_of_question_is_asked_before_any_comes_twice() -> None:
+    asked = [(question(level, "a"), None) for level in (2, 2, 2)] + [(Question({"tool": {"name": "b"}}), None)]
+    assert [at for at, (one, _) in enumerate(_varied(asked)) if one.input["tool"].get("name") == "b"] == [1]

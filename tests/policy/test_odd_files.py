@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -55,3 +57,26 @@ def test_what_has_no_measure_is_refused_without_a_traceback(policy_dir, name: st
     (folder / name).write_text(text)
     with pytest.raises(PolicyError, match=words):
         load_policy(folder)
+
+
+_DECIDES = """
+from pytest_soclab.base import resources
+from pytest_soclab.policy.embedded import EmbeddedEngine
+from pytest_soclab.policy.load import load_policy
+print(EmbeddedEngine(load_policy(resources.policies()), tried=True).decide({}).outcome.value)
+"""
+
+
+def test_an_address_space_in_which_the_engine_does_not_start_is_named() -> None:
+    command = ["bash", "-c", 'ulimit -v 4000000; exec "$0" -c "$1"', sys.executable, _DECIDES]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert "the embedded engine does not start with an address space of 3,906 MiB (ulimit -v); lift the limit" in last
+    assert "--soclab-opa-binary" in last
+
+
+def test_an_address_space_in_which_it_starts_is_enough() -> None:
+    command = ["bash", "-c", 'ulimit -v 540000000; exec "$0" -c "$1"', sys.executable, _DECIDES]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("deny\n", 0), done.stderr

@@ -248,7 +248,12 @@ def _reach(options: argparse.Namespace) -> int:
 
 def _mutate_arguments(parser: argparse.ArgumentParser) -> None:
     _asked_arguments(parser)
-    parser.add_argument("--seconds", type=whole_number, default=600, metavar="N", help="the time it may take")
+    parser.add_argument(
+        "--seconds", type=whole_number, default=600, metavar="N", help="the time it may take (default 600)"
+    )
+    parser.add_argument(
+        "--sample", type=whole_number, default=0, metavar="N", help="try N of the mutants, evenly spread (default: all)"
+    )
     parser.add_argument(
         "--least", type=whole_number, default=95, metavar="PERCENT", help="the share to be noticed (default 95)"
     )

@@ -21,9 +21,14 @@ from pytest_soclab.trials.reach.asking import alike, constants
 from pytest_soclab.trials.reach.incident import ground_of
 from pytest_soclab.trials.reach.reach import questions
 
+_TOP = 5  # the level at which changes run unattended
+
 
 def mutate(options: argparse.Namespace, source: PolicySource) -> int:
-    """Print the mutants that neither the stored session's questions nor reach's notice; 1 below the wanted share."""
+    """Print the mutants that neither the stored session's questions nor reach's notice.
+
+    Returns 1 below the wanted share, where no mutant was tried, and where the time did not suffice for all.
+    """
     lab = Lab(Settings(level=load_results(Path(options.folder)).level.tested.value))
     known = constants(source)
     asked: dict[Any, Question] = {}
@@ -31,9 +36,9 @@ def mutate(options: argparse.Namespace, source: PolicySource) -> int:
         mark = (alike(question.input, known), question.expected_stop) if known is not None else len(asked)
         asked.setdefault(mark, question)
     kinds = sorted(lab.registry.changes)
-    found = adequacy(source, list(asked.values()), kinds, options.seconds)
+    found = adequacy(source, list(asked.values()), kinds, options.seconds, sample=options.sample)
     _tell(found, len(asked))
-    return 0 if found.survivors == () or found.share * 100 >= options.least else 1
+    return 0 if not found.untried and found.share * 100 >= options.least else 1
 
 
 def _recorded(folder: Path) -> Iterator[Question]:
@@ -41,9 +46,20 @@ def _recorded(folder: Path) -> Iterator[Question]:
 
 
 def _reached(lab: Lab, called: frozenset[str]) -> Iterator[Question]:
+    """Yield what reach asks at the session's level and at L5, where alone something runs unattended, and once below.
+
+    A level stands in a question as a number, so the same call is asked at another by another number.
+    """
+    once: set[tuple[str, int]] = set()
     for path in sorted((resources.scenarios() / "incidents").glob("*.yaml")):
         ground = ground_of(*lab.incident(path), lab.registry)
-        yield from (Question(document) for _, document in questions(ground, lab.level, called))
+        for _, document in questions(ground, lab.level, called):
+            yield from (Question({**document, "level": level}) for level in sorted({document["level"], _TOP}))
+            for level in range(1, document["level"]):
+                mark = (document["tool"]["name"], level)
+                if mark not in once:
+                    once.add(mark)
+                    yield Question({**document, "level": level})
 
 
 def _tell(found: Adequacy, asked: int) -> None:

@@ -16,12 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from pytest_soclab.base.errors import Fault, PolicyError
-from pytest_soclab.policy.model import PolicySource
+from pytest_soclab.policy.model import ENTRYPOINT, PolicySource
 
 BUNDLED_DIGEST = "bundled digest"
 UNCHECKED = "not checked by OPA"
 PROVED_DIGESTS = frozenset({"22aa5f57e0a0cf2c6cb3b931808bcb2438adce93f6fcb9d7b9b3ddea11cef66c"})
 """Digests of the bundled policy as the tests compared it with OPA: a changed policy is another one."""
+_CHECK = ("check", "--strict", "--format", "json")
+_BUILD = ("build", f"--entrypoint={ENTRYPOINT}", "--target=plan")
+"""Plans the answer to the one question that is asked, which `check` does not."""
 _LIMIT = 30.0  # seconds for one run of OPA
 _REMEDY = "correct it: OPA refuses it"
 
@@ -62,29 +65,38 @@ def _run(opa: str, *arguments: str) -> subprocess.CompletedProcess[str] | None:
 
 
 def _refusal(opa: str, source: PolicySource) -> list[Fault]:
-    """Return what `opa check --strict` has against a policy; an OPA that does not answer has something against it."""
+    """Return what `opa check --strict` has against a policy, else what `opa build` has; no answer is something too."""
     with tempfile.TemporaryDirectory(prefix="soclab-") as folder:
-        root = Path(folder).resolve()
-        for name, text in source.modules.items():
-            path = root / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", newline="")
-        (root / "data.json").write_text(json.dumps(source.data), encoding="utf-8")
-        done = _run(opa, "check", "--strict", "--format", "json", str(root))
-        if done is not None and done.returncode == 0:
-            return []
-        return list(_faults(done, source, root))
+        root = Path(folder).resolve() / "policy"
+        _write(source, root)
+        steps = {"check --strict": _CHECK, "build": (*_BUILD, "--output", str(Path(folder) / "bundle.tar.gz"))}
+        for asked, words in steps.items():
+            done = _run(opa, *words, str(root))
+            if done is None or done.returncode != 0:
+                return list(_faults(done, source, root, asked))
+        return []
 
 
-def _faults(done: subprocess.CompletedProcess[str] | None, source: PolicySource, root: Path) -> Iterator[Fault]:
+def _write(source: PolicySource, root: Path) -> None:
+    for name, text in source.modules.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="")
+    (root / "data.json").write_text(json.dumps(source.data), encoding="utf-8")
+
+
+def _faults(
+    done: subprocess.CompletedProcess[str] | None, source: PolicySource, root: Path, asked: str
+) -> Iterator[Fault]:
     errors: list[dict[str, Any]] = []
     if done is not None:
         try:
             errors = json.loads(done.stderr or done.stdout)["errors"]
         except (ValueError, KeyError, TypeError):
-            errors = [{"message": " ".join((done.stderr or done.stdout).split())[:300]}]
+            said = " ".join((done.stderr or done.stdout).split())
+            errors = [{"message": said.replace(f"{root}/", "")[:300]}] if said else []
     for error in errors or [{"message": "it gives no answer"}]:
         place = error.get("location") or {}
         file = str(place.get("file", "")).removeprefix(f"{root}/")
         path = str(Path(source.path) / file) if file else source.path
-        yield Fault(f"opa check --strict: {error.get('message')}", path, int(place.get("row", 0)), remedy=_REMEDY)
+        yield Fault(f"opa {asked}: {error.get('message')}", path, int(place.get("row", 0)), remedy=_REMEDY)

@@ -21,7 +21,7 @@ from pytest_soclab.policy.plain_text import inward, outward
 from pytest_soclab.policy.prepared import Ready, prepare
 from pytest_soclab.policy.probes import PROBES
 from pytest_soclab.policy.rego_stream import REMEDY
-from pytest_soclab.policy.trying import try_out
+from pytest_soclab.policy.trying import must_start, try_out
 
 TIMEOUT = 5.0
 _MAX_DEPTH = 100  # brackets that an input may nest; the engine walks it recursively
@@ -44,6 +44,7 @@ class EmbeddedEngine:
         self.source = source
         self.timeout = timeout
         ready = prepare(source.path, source.modules, source.data)
+        must_start(source.path)
         _must_work(ready)
         self.checked_by = checked_by
         self._whole_numbers = ready.calculates

@@ -9,6 +9,7 @@ loses the reason that its scenario expects.
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -174,20 +175,22 @@ def adequacy(
     questions: Sequence[Question],
     kinds: Sequence[str] = (),
     seconds: float = 600.0,
+    *,
+    sample: int = 0,
     engine: Callable[[PolicySource], Engine] = _derived,
 ) -> Adequacy:
-    """Return what the questions notice of every mutant, as far as the time goes.
+    """Return what the questions notice of every mutant, or of a `sample` of so many, as far as the time goes.
 
     Raises:
         PolicyError: when the policy itself does not load.
     """
     end = monotonic() + seconds
     whole = engine(source)
-    asked = [(question, _decide(whole, question)) for question in questions]
+    asked = _varied([(question, _decide(whole, question)) for question in questions])
     whole.close()
     noticed = invalid = untried = 0
     survivors: list[Mutant] = []
-    for mutant in mutants(source, kinds):
+    for mutant in spread(list(mutants(source, kinds)), sample):
         if monotonic() > end:
             untried += 1
             continue
@@ -206,7 +209,31 @@ def adequacy(
     return Adequacy(noticed, survivors, invalid, untried)
 
 
-def _first_notice(engine: Engine, asked: Sequence[tuple[Question, Decision | None]]) -> int | None:
+_Asked = tuple[Question, Decision | None]
+
+
+def _varied(asked: Sequence[_Asked]) -> list[_Asked]:
+    """Return questions so that each sort, by tool and decision, comes once before any comes twice.
+
+    What notices a mutant then mostly stands among the first, and only a mutant that nothing notices costs them all.
+    """
+    seen: Counter[Any] = Counter()
+    ranked: list[tuple[int, int]] = []
+    for at, (question, decision) in enumerate(asked):
+        sort = ((question.input.get("tool") or {}).get("name"), decision, question.expected_stop)
+        ranked.append((seen[sort], at))
+        seen[sort] += 1
+    return [asked[at] for _, at in sorted(ranked)]
+
+
+def spread(every: Sequence[Mutant], sample: int) -> Sequence[Mutant]:
+    """Return `sample` mutants, taken evenly from the first to the last file; all of them for 0."""
+    if not 0 < sample < len(every):
+        return every
+    return [every[number * len(every) // sample] for number in range(sample)]
+
+
+def _first_notice(engine: Engine, asked: Sequence[_Asked]) -> int | None:
     return next((at for at, (q, before) in enumerate(asked) if _differs(before, _decide(engine, q), q)), None)
 
 

@@ -10,7 +10,7 @@ import json
 import re
 import subprocess
 import sys
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from pytest_soclab.base.errors import Fault, PolicyError
 from pytest_soclab.policy.prepared import Ready
@@ -34,6 +34,40 @@ try:
 except ValueError:
     sys.exit(4)
 """
+
+
+def must_start(path: str) -> None:
+    """Start the engine once in another process where the address space is limited.
+
+    It reserves far more addresses than it ever uses, and ends the whole process where it does not get them.
+
+    Raises:
+        PolicyError: when it does not start.
+    """
+    limit = _address_limit()
+    if limit is not None and not _starts():
+        found = f"the embedded engine does not start with an address space of {limit // 2**20:,} MiB (ulimit -v)"
+        remedy = "lift the limit (ulimit -v unlimited), bound memory by a container, or let OPA decide"
+        raise PolicyError(Fault(found, path, remedy=f"{remedy} (--soclab-opa-binary)"))
+
+
+def _address_limit() -> int | None:
+    """Return the address space that this process may have, in bytes; None where nothing limits it."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+@cache
+def _starts() -> bool:
+    command = [sys.executable, "-c", "from regopy import Interpreter; Interpreter()"]
+    try:
+        return subprocess.run(command, capture_output=True, timeout=_LIMIT, check=False).returncode == 0  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return False
 
 
 def try_out(ready: Ready, entrypoint: str) -> None:

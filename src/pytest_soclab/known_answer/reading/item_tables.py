@@ -15,7 +15,7 @@ from pytest_soclab.known_answer.markdown.inline import inline_text
 from pytest_soclab.known_answer.markdown.tables import CELL
 from pytest_soclab.known_answer.reading.columns import find_verdict_column
 
-_ITEM_HEADERS = frozenset({"#", "item", "items", "key", "keys", "key item", "fact", "key fact", "no.", "nr", "id"})
+ITEM_HEADERS = frozenset({"#", "item", "items", "key", "keys", "key item", "fact", "key fact", "no.", "nr", "id"})
 _OTHER_HEADERS = frozenset({"group", "groups", "verdict", "word", "total", "totals", "claim", "claims"})
 _ITEM_BY_ITEM = re.compile(r"\bitem[ -]by[ -]item\b", re.IGNORECASE)
 _ELSEWHERE = re.compile(
@@ -92,7 +92,7 @@ class ItemTable:
     @property
     def headed(self) -> bool:
         """Whether the header says that the first column holds items."""
-        return bool(self.header) and self.head(0) in _ITEM_HEADERS
+        return bool(self.header) and self.head(0) in ITEM_HEADERS
 
     @property
     def names_group(self) -> bool:

@@ -28,6 +28,7 @@ from pytest_soclab.known_answer.reading.beyond import Section
 from pytest_soclab.known_answer.reading.choosing import Choice, choose
 from pytest_soclab.known_answer.reading.columns import verdict_column
 from pytest_soclab.known_answer.reading.item_tables import ItemTable, says_item_by_item
+from pytest_soclab.known_answer.reading.later_cells import later_items
 from pytest_soclab.known_answer.reading.totals import Ledger, Names, Placed, check_totals
 from pytest_soclab.known_answer.reading.unread import Unread, is_item_row, lost, stray_row, unread_fault, unread_lines
 
@@ -264,6 +265,7 @@ def _unread(contents: _Contents, choice: Choice, items: Set[str], reading: Readi
     for table in choice.unread:
         if not table.keys() <= items:
             found.append(unread_fault(contents.path, table.line, "a table", " | ".join(table.header)))
+    found += later_items(choice.tables, items, contents.path)
     if contents.vocabulary.pattern is None:
         found += _mentions(choice.tables, items, contents.path)
     if reading.allow_unread:
