@@ -236,6 +236,10 @@ class PolicySource:
         """Return `scope.rego:41` for a reason, or an empty text where the policy names no such rule."""
         return next((f"{rule.file}:{rule.line}" for rule in self.rules if rule.reason == reason), "")
 
+    def title(self, reason: str) -> str:
+        """Return what the policy's METADATA calls the rule that gives a reason; empty where it says nothing."""
+        return next((rule.title for rule in self.rules if rule.reason == reason and rule.title), "")
+
 
 class Engine(Protocol):
     """Decides. One engine serves a whole session."""
