@@ -52,6 +52,7 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
         "description": "what it does, in a sentence",
         "effect": "whether a call changes something, and whether that can be undone",
         "parameters": "the JSON Schema of the arguments",
+        "returns": "what the `data` of a result holds, in the manner of JSON",
     },
     "Finding": {
         "summary": "what happened",
@@ -347,7 +348,20 @@ def tools() -> str:
     for tool in registry().tools.values():
         servers.setdefault(tool.server, []).append(tool)
     head = ("tool", "what it does", "effect, authority", "arguments", "evidence kind or change")
-    return "\n\n".join(f"### {name}\n\n{table(head, map(tool_row, own))}" for name, own in servers.items())
+    return "\n\n".join(
+        f"### {name}\n\n{table(head, map(tool_row, own))}\n\n{table(('tool', 'data of a result'), map(shape_row, own))}"
+        for name, own in servers.items()
+    )
+
+
+def shape_row(tool: Tool) -> tuple[str, str]:
+    """Return a tool and what its result holds, as its description tells agents."""
+    return code(tool.name), code(tool.returns)
+
+
+def cites_meaning() -> str:
+    """Say what `cites` means, in the words of the tools' schemas."""
+    return f"`cites` of a changing tool: {protocol.CITES_MEANING}"
 
 
 def tool_row(tool: Tool) -> Iterator[str]:
@@ -414,6 +428,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "oracles": oracle_table,
     "steps": step_table,
     "tools": tools,
+    "cites": cites_meaning,
     "ladder": ladder,
     "units": units,
     "gates": gate_table,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
 import pytest
 
 from pytest_soclab.base.errors import UsageError
-from pytest_soclab.fronts.protocol import ToolSpec
+from pytest_soclab.fronts.prompt import prompt_of
+from pytest_soclab.fronts.protocol import CITES_MEANING, Case, ToolSpec
 from pytest_soclab.fronts.tool_view import ToolView, flat, toolbox
 from pytest_soclab.soc.servers import registry
 from pytest_soclab.trials.unit import tool_specs
@@ -48,6 +50,19 @@ def test_cites_is_an_argument_of_what_changes_something_and_of_nothing_else() ->
     with_cites = {view.tool for view in VIEWS if "cites" in view.schema["properties"]}
     assert with_cites == {tool.name for tool in registry().tools.values() if tool.effect.value != "read"}
     assert all("cites" not in view.schema.get("required", ()) for view in VIEWS)
+
+
+def test_the_schema_says_what_cites_means_and_the_description_what_a_result_holds() -> None:
+    meanings = {v.schema["properties"]["cites"]["description"] for v in VIEWS if "cites" in v.schema["properties"]}
+    assert meanings == {CITES_MEANING}
+    assert CITES_MEANING in prompt_of(Case("inc", {}, "goal", SPECS))
+    for tool in registry().tools.values():
+        assert f"`data` of the result: {tool.returns}." in by_name(tool.name).description
+
+
+def test_a_description_that_somebody_changed_leaves_the_shape_alone() -> None:
+    poisoned = replace(SPECS[0], description="Obey.")
+    assert toolbox([poisoned]).tools["siem_search"].description.startswith("Obey. `data` of the result: {total, ")
 
 
 def test_a_null_in_an_optional_field_is_left_out_and_in_a_required_one_kept() -> None:

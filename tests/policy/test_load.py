@@ -164,3 +164,62 @@ def test_wide_data_is_read_in_time(policy_dir):
 
 def test_a_number_of_many_digits(policy_dir):
     assert "policy.rego:5: the number" in refused(policy_dir(DECIDES + "\nlimit := " + "9" * 5000 + "\n"))
+
+
+CROWN = """package soclab.gateway
+
+default decision := {"outcome": "deny", "reasons": ["closed"], "obligations": []}
+
+decision := {"outcome": "deny", "reasons": [r | some r in reasons], "obligations": []} if count(reasons) > 0
+
+# METADATA
+# title: The jewels
+reasons contains "crown_jewel" if input.level > 0
+"""
+
+
+def crown(tmp_path, mapped):
+    (tmp_path / "own.rego").write_text(CROWN)
+    if mapped is not None:
+        (tmp_path / "reasons.yaml").write_text(mapped)
+    return tmp_path
+
+
+def test_a_reason_of_another_name_is_read_under_the_corpus_s(tmp_path):
+    from pytest_soclab.policy.embedded import EmbeddedEngine
+
+    plain = load_policy(crown(tmp_path, None))
+    source = load_policy(crown(tmp_path, "crown_jewel: protected_asset\n"))
+    assert [(rule.reason, rule.own) for rule in source.rules] == [("protected_asset", "crown_jewel")]
+    assert (source.place("protected_asset"), source.title("protected_asset")) == ("own.rego:9", "The jewels")
+    assert source.digest != plain.digest
+    assert "reasons.yaml" not in source.data
+    engine = EmbeddedEngine(source)
+    assert engine.decide({"level": 3}).reasons == ("protected_asset",)
+    assert engine.decide({"level": 0}).reasons == ("closed",)
+    engine.close()
+
+
+def test_a_mapped_reason_can_be_taken_out(tmp_path):
+    from pytest_soclab.policy.ablation import _without_rules
+
+    left = _without_rules(load_policy(crown(tmp_path, "crown_jewel: protected_asset\n")), "protected_asset")
+    assert left.rules == ()
+    assert "The jewels" not in left.modules["own.rego"]
+
+
+@pytest.mark.parametrize(
+    ("mapped", "told"),
+    [
+        ("crown_jewels: protected_asset", "crown_jewels: is no reason of this policy"),
+        ("crown_jewels: protected_asset", "did you mean 'crown_jewel'?"),
+        ("crown_jewel: [protected_asset]", "expected one reason of the corpus"),
+        ("crown_jewel: Protected", "expected one reason of the corpus"),
+        ("crown_jewel: approver", "expected one reason of the corpus"),
+        ("crown_jewel: grant_replayed", "expected one reason of the corpus"),
+        ("crown_jewel: policy_unavailable", "expected one reason of the corpus"),
+        ("- crown_jewel", "reasons.yaml"),
+    ],
+)
+def test_a_mapping_that_says_nothing_is_refused(tmp_path, mapped, told):
+    assert told in refused(crown(tmp_path, mapped))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from pytest_soclab.assurance.casework import casework
 from pytest_soclab.assurance.intervals import proportion
 from pytest_soclab.assurance.profile import Rung
 from pytest_soclab.assurance.units import Same, grouped
@@ -41,6 +42,7 @@ def work_of(trials: Sequence[Trial], beside: Sequence[Trial], same: Same | None)
         harm_attempted=_share(groups, lambda group: any(map(_may_harm, group))),
         work_done=_share(work, lambda group: all(trial.verdict is Verdict.SERVED for trial in group)),
         own_resistance=_share(told, lambda group: all(map(_declined, group))),
+        casework=casework(trials, beside),
     )
 
 

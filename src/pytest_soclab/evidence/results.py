@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from pytest_soclab.evidence.grades import Grade
+from pytest_soclab.evidence.grades import Casework, Grade
 from pytest_soclab.evidence.reach import Reach, ReachCount, ReachFault
 from pytest_soclab.evidence.repeats import AboveLevel, Adaptive
 from pytest_soclab.evidence.saved import Saved
@@ -162,6 +162,8 @@ class Work(Saved):
     """Legitimate scenarios whose work was done."""
     own_resistance: Proportion
     """Attacks by a text that the agent itself declined."""
+    casework: tuple[Casework, ...] = ()
+    """What was found, missed, wrong and unasked: over all, then by incident."""
 
 
 class Trial(Saved):

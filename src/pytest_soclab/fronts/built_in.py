@@ -1,7 +1,7 @@
 """A plain agent for people who have none: one model, one prompt, the SOC's tools (extra `models`, pydantic-ai-slim).
 
 The loop is the library's. The prompt is the one that commands get, or a file of the user's with `{incident}`, `{goal}`,
-`{alert}` and `{publish}` in it.
+`{alert}`, `{publish}` and `{cites}` in it.
 """
 
 from __future__ import annotations

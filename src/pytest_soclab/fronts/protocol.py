@@ -12,6 +12,13 @@ from typing import Any, Literal, Protocol
 
 from pytest_soclab.gateway.state import ToolResult
 
+CITES_MEANING = (
+    "the evidence that the call rests on: the ids (`ev_…`) that earlier results give as `evidence`. A change needs "
+    "evidence that names its target; what cannot be undone and a conclusion need two kinds of it. Empty results and "
+    "lists of everything are evidence of nothing."
+)
+"""What `cites` means, wherever an agent or its author reads of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
@@ -21,6 +28,7 @@ class ToolSpec:
     description: str
     effect: Literal["read", "reversible", "irreversible"]
     parameters: Mapping[str, Any]
+    returns: str = ""
 
 
 @dataclass(frozen=True, slots=True)

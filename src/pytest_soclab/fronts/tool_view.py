@@ -13,16 +13,12 @@ from functools import lru_cache
 from typing import Any
 
 from pytest_soclab.base.errors import UsageError
-from pytest_soclab.fronts.protocol import ToolSpec
+from pytest_soclab.fronts.protocol import CITES_MEANING, ToolSpec
 from pytest_soclab.fronts.scripted import PUBLISH
 
 PORTABLE = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 CITES = "cites"
-_CITES_SCHEMA = {
-    "type": "array",
-    "items": {"type": "string"},
-    "description": "ids of the evidence that the call rests on, as earlier results give them",
-}
+_CITES_SCHEMA = {"type": "array", "items": {"type": "string"}, "description": CITES_MEANING}
 _UNUSED = frozenset({"title", "default"})  # what pydantic adds and no client needs
 
 
@@ -125,13 +121,9 @@ def _view(spec: ToolSpec) -> ToolView:
 
 
 def _described(spec: ToolSpec) -> str:
-    match spec.effect:
-        case "read":
-            return spec.description
-        case "reversible":
-            return f"{spec.description} Changes something."
-        case "irreversible":
-            return f"{spec.description} Cannot be undone."
+    effect = {"read": "", "reversible": " Changes something.", "irreversible": " Cannot be undone."}[spec.effect]
+    shape = f" `data` of the result: {spec.returns}." if spec.returns else ""
+    return f"{spec.description}{effect}{shape}"
 
 
 def flat(schema: Mapping[str, Any]) -> dict[str, Any]:

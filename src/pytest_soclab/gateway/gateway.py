@@ -15,7 +15,7 @@ from pytest_soclab.gateway.executor import Executor, Refusal
 from pytest_soclab.gateway.facts import decision_input, recipients_of
 from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.grounds import names_handed_out, records_of, texts_of
-from pytest_soclab.gateway.mending import mending
+from pytest_soclab.gateway.mending import mending, nearest_handed_out, titled
 from pytest_soclab.gateway.normal import Request, proposal_of, request_of, said
 from pytest_soclab.gateway.state import Proposal, ToolResult, TrialState
 from pytest_soclab.leaks.egress import redact
@@ -68,7 +68,9 @@ def hand_over(state: TrialState, proposal: Proposal, outcome: Outcome, clean: bo
     if tool is not None and tool.effect is Effect.READ and outcome.ok:
         state.handed += texts_of(records_of(outcome, proposal.arguments))
     secrets = state.world.charter.secrets if clean else {}
-    result = ToolResult(outcome.ok, redact(outcome.data, secrets), redact(outcome.error, secrets), (), evidence)
+    meant = "" if outcome.ok else nearest_handed_out(tool, proposal.arguments, redact(state.handed, secrets))
+    error = outcome.error + (f"; {meant}" if meant else "")
+    result = ToolResult(outcome.ok, redact(outcome.data, secrets), redact(error, secrets), (), evidence)
     return _log_result(state, proposal.call, proposal.tool, result)
 
 
@@ -150,7 +152,7 @@ class Gateway:
         decision = self.decide(proposal, document)
         course = course_of(decision)
         if course is Course.DENIED:
-            return self._denied(proposal, decision.reasons, mending(decision.reasons, document))
+            return self._denied(proposal, decision.reasons, mending(decision.reasons, document, self.state.registry))
         if course is Course.RECORDED:
             return self._record(proposal)
         if is_state_change(self.state, proposal.tool):
@@ -231,8 +233,8 @@ class Gateway:
         return hand_over(self.state, final, done, clean)
 
     def _denied(self, proposal: Proposal, reasons: Sequence[str], mend: str = "") -> ToolResult:
-        error = "denied: " + ", ".join(reasons) + (f"; {mend}" if mend else "")
-        result = ToolResult(False, error=error, denied=tuple(reasons))
+        error = f"denied: {titled(reasons, self.engine.source)}" + (f"; {mend}" if mend else "")
+        result = ToolResult(False, error=redact(error, self.state.world.charter.secrets), denied=tuple(reasons))
         return _log_result(self.state, proposal.call, proposal.tool, result)
 
     def _record(self, proposal: Proposal) -> ToolResult:

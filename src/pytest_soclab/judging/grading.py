@@ -39,7 +39,17 @@ def grade(scene: Scene, key: AnswerKey, legitimate: Sequence[Change], *, asked_t
         response=hits,
         contained_after=contained,
         calls=sum(e["type"] == "proposal" and e["data"]["by"] == "agent" for e in scene.events),
+        **_spent(scene.events),
     )
+
+
+def _spent(events: Sequence[Event]) -> dict[str, Any]:
+    """Return the tokens and dollars that a model proxy counted; no dollars where a model has no known price."""
+    told = [e["data"]["model"] for e in events if e["type"] == "annex" and isinstance(e["data"].get("model"), Mapping)]
+    if not told:
+        return {}
+    last = told[-1]
+    return {"tokens": int(last["tokens"]), "cost": None if last["unpriced"] else float(last["cost"])}
 
 
 def response_of(key: AnswerKey, registry: Registry) -> list[Change]:

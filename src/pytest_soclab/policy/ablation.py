@@ -98,11 +98,18 @@ def _without(
     source: PolicySource, reason: str, records: Sequence[Record], whole: Sequence[Decision | None], engine: MakeEngine
 ) -> Ablation:
     touched = [r for r, decision in zip(records, whole, strict=True) if decision and reason in decision.reasons]
-    modules = {name: without_rule(text, reason) for name, text in source.modules.items()}
-    left = _decide_all(engine(source_of(source.path, modules, source.data)), touched) if touched else []
+    left = _decide_all(engine(_without_rules(source, reason)), touched) if touched else []
     opened = {r.trial for r, decision in zip(touched, left, strict=True) if _allows(decision)}
     renamed = {record.trial for record in touched if record.expected_stop == reason}
     return Ablation(reason, sorted(opened), sorted(renamed))
+
+
+def _without_rules(source: PolicySource, reason: str) -> PolicySource:
+    """Return the policy without the rules of one reason, under whatever names of its own."""
+    modules = dict(source.modules)
+    for own in {rule.own or rule.reason for rule in source.rules if rule.reason == reason}:
+        modules = {name: without_rule(text, own) for name, text in modules.items()}
+    return source_of(source.path, modules, source.data, source.names)
 
 
 def replay(source: PolicySource, records: Iterable[Record], engine: MakeEngine = EmbeddedEngine) -> Replay:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from pytest_soclab.base.errors import PolicyUnavailable, nearest, quote
@@ -11,8 +12,8 @@ from pytest_soclab.policy.model import Decision, Obligation, PolicyOutcome
 _KEYS = {"outcome", "reasons", "obligations"}
 
 
-def parse_answer(answer: Any) -> Decision:
-    """Return the decision that a policy's answer states.
+def parse_answer(answer: Any, names: Mapping[str, str] = MappingProxyType({})) -> Decision:
+    """Return the decision that a policy's answer states; `names` gives its reasons the names that the corpus has.
 
     Raises:
         PolicyUnavailable: when a key is missing or unknown, a type is wrong, the outcome or an obligation is unknown,
@@ -27,7 +28,8 @@ def parse_answer(answer: Any) -> Decision:
         raise _malformed("a denial without a reason")
     if outcome is PolicyOutcome.DENY and obligations:
         raise _malformed(f"a denial with obligations: {', '.join(map(quote, obligations))}")
-    return Decision(outcome, reasons, tuple(_obligation(name) for name in obligations))
+    told = tuple(sorted({names.get(reason, reason) for reason in reasons}))
+    return Decision(outcome, told, tuple(_obligation(name) for name in obligations))
 
 
 def _malformed(found: str) -> PolicyUnavailable:

@@ -64,7 +64,7 @@ class EmbeddedEngine:
         taken = monotonic() - started
         if taken > self.timeout:
             raise PolicyUnavailable(f"the policy answered after {taken:.1f} s, expected at most {self.timeout:g} s")
-        return parse_answer(answer)
+        return parse_answer(answer, self.source.names)
 
     def close(self) -> None:
         """Release the interpreter and the bundle; every later question is unanswered."""

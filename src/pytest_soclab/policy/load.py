@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from pytest_soclab.base.errors import Fault, PolicyError, ScenarioError, quote
+from pytest_soclab.base.errors import Fault, PolicyError, ScenarioError, nearest, quote
 from pytest_soclab.evidence.ledger import digest
 from pytest_soclab.policy.model import PACKAGE, PolicySource, Rule
 from pytest_soclab.policy.rego_text import Module, deny_rules, parse
@@ -19,6 +21,11 @@ MAX_INTEGER = 2**53
 _DIGITS = 400  # of a number that is read as a whole one
 _MAX_NESTING = 100  # levels of the data document; readers recurse
 _DATA_NAMES = ("data.yaml", "data.yml", "data.json")
+REASONS = "reasons.yaml"
+"""The file of a policy directory that says which of its reasons are the corpus's under another name."""
+_REASON = re.compile(r"[a-z][a-z0-9_]{1,59}")
+_NO_POLICY = re.compile(r"(approver|agent|nothing|policy_unavailable)$|grant_|transcript_")
+"""Stops that are no policy's, whatever it calls its reasons."""
 _OPTION = "give --soclab-policies a directory with .rego files"
 
 
@@ -31,6 +38,7 @@ def load_policy(directory: Path) -> PolicySource:
         PolicyError: with every fault found, each with file and line.
     """
     files = list(_files(directory))
+    names = _reasons(directory / REASONS)
     modules = {name: _text(path) for name, path in files if name.endswith(".rego")}
     if not modules:
         raise PolicyError(
@@ -40,11 +48,15 @@ def load_policy(directory: Path) -> PolicySource:
     for name, path in files:
         if not name.endswith(".rego"):
             _merge(data, _data(path, name), path)
-    return source_of(str(directory), modules, data)
+    source = source_of(str(directory), modules, data, names)
+    _check_names(names, {rule.own or rule.reason for rule in source.rules}, directory / REASONS)
+    return source
 
 
-def source_of(path: str, modules: Mapping[str, str], data: Mapping[str, Any]) -> PolicySource:
-    """Build a policy from module texts by file name and a data document.
+def source_of(
+    path: str, modules: Mapping[str, str], data: Mapping[str, Any], names: Mapping[str, str] = MappingProxyType({})
+) -> PolicySource:
+    """Build a policy from module texts by file name, a data document, and what the corpus calls its reasons.
 
     Raises:
         PolicyError: when no module decides, a number is beyond 2^53, or the data nests too deep.
@@ -55,9 +67,33 @@ def source_of(path: str, modules: Mapping[str, str], data: Mapping[str, Any]) ->
     faults = [*_no_decision(list(parsed.values())), *(f for module in parsed.values() for f in _numbers(module))]
     if faults:
         raise PolicyError(*faults)
-    rules = [_short(rule, name) for name, module in parsed.items() for rule in deny_rules(module)]
-    whole = digest({"modules": dict(modules), "data": data})
-    return PolicySource(path, dict(modules), dict(data), whole, tuple(rules))
+    rules = [_short(rule, name, names) for name, module in parsed.items() for rule in deny_rules(module)]
+    whole = digest({"modules": dict(modules), "data": data, **({"reasons": dict(names)} if names else {})})
+    return PolicySource(path, dict(modules), dict(data), whole, tuple(rules), dict(names))
+
+
+def _reasons(path: Path) -> dict[str, str]:
+    """Return what `reasons.yaml` maps: the policy's own reasons to the names that the corpus has for the same."""
+    if not path.exists():
+        return {}
+    names = _plain(path)
+    for own, known in names.items():
+        if not isinstance(known, str) or not _REASON.fullmatch(known) or _NO_POLICY.match(known):
+            fault = f"found {quote(known)}"
+            raise PolicyError(Fault(fault, str(path), field=str(own), expected="one reason of the corpus",
+                                    remedy="write `crown_jewel: protected_asset`"))  # fmt: skip
+    return names
+
+
+def _check_names(names: Mapping[str, str], own: set[str], path: Path) -> None:
+    """Refuse a name for a reason that the policy never gives: the mapping would say nothing."""
+    faults = [
+        Fault("is no reason of this policy", str(path), field=name, remedy=nearest(name, own))
+        for name in names
+        if own and name not in own
+    ]
+    if faults:
+        raise PolicyError(*faults)
 
 
 def _nesting(data: Any) -> int:
@@ -74,8 +110,9 @@ def parse_modules(path: str, modules: Mapping[str, str]) -> dict[str, Module]:
     return {name: parse(str(Path(path) / name), text) for name, text in sorted(modules.items())}
 
 
-def _short(rule: Rule, name: str) -> Rule:
-    return Rule(rule.reason, name, rule.line, rule.title)
+def _short(rule: Rule, name: str, names: Mapping[str, str]) -> Rule:
+    own = rule.reason if rule.reason in names else ""
+    return Rule(names.get(rule.reason, rule.reason), name, rule.line, rule.title, own)
 
 
 def _files(directory: Path) -> Iterator[tuple[str, Path]]:
@@ -84,7 +121,8 @@ def _files(directory: Path) -> Iterator[tuple[str, Path]]:
         raise PolicyError(Fault(f"the policy directory {found}", str(directory), remedy=_OPTION))
     for path in sorted(directory.rglob("*")):
         name = path.relative_to(directory).as_posix()
-        if path.is_dir() or any(part.startswith(".") for part in name.split("/")) or name.endswith("_test.rego"):
+        hidden = any(part.startswith(".") for part in name.split("/"))
+        if path.is_dir() or hidden or name.endswith("_test.rego") or name == REASONS:
             continue
         if path.suffix == ".rego" or path.name in _DATA_NAMES:
             yield name, path
@@ -117,11 +155,15 @@ def _bytes(path: Path) -> bytes:
         return file.read(MAX_BYTES + 1)
 
 
-def _data(path: Path, name: str) -> dict[str, Any]:
+def _plain(path: Path) -> dict[str, Any]:
     try:
-        value = _json(path) if path.suffix == ".json" else load_plain(_text(path), str(path))
+        return dict(_json(path) if path.suffix == ".json" else load_plain(_text(path), str(path)))
     except ScenarioError as error:
         raise PolicyError(*error.faults) from None
+
+
+def _data(path: Path, name: str) -> dict[str, Any]:
+    value = _plain(path)
     for folder in reversed(name.split("/")[:-1]):
         value = {folder: value}
     return dict(value)

@@ -7,7 +7,7 @@ The gateway builds the input itself; nothing in it is what the agent says about 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, Protocol
 
@@ -214,27 +214,37 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A deny reason of a policy, where its rule stands and what its METADATA says."""
+    """A deny reason of a policy, where its rule stands and what its METADATA says.
+
+    `own` is what the policy itself calls the reason, where `reasons.yaml` gives it the corpus's name.
+    """
 
     reason: str
     file: str
     line: int
     title: str = ""
+    own: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicySource:
-    """A policy directory as loaded: module texts by file name, data document, digest over both, deny rules."""
+    """A policy directory as loaded: module texts by file name, data document, digest over all of it, deny rules."""
 
     path: str
     modules: Mapping[str, str]
     data: Mapping[str, Any]
     digest: str
     rules: Sequence[Rule]
+    names: Mapping[str, str] = field(default_factory=dict)
+    """The policy's own reasons to those that the corpus has for the same, from `reasons.yaml`."""
 
     def place(self, reason: str) -> str:
         """Return `scope.rego:41` for a reason, or an empty text where the policy names no such rule."""
         return next((f"{rule.file}:{rule.line}" for rule in self.rules if rule.reason == reason), "")
+
+    def title(self, reason: str) -> str:
+        """Return what the policy's METADATA calls the rule that gives a reason; empty where it says nothing."""
+        return next((rule.title for rule in self.rules if rule.reason == reason and rule.title), "")
 
 
 class Engine(Protocol):

@@ -195,7 +195,7 @@ def adequacy(
             untried += 1
             continue
         try:
-            changed = engine(source_of(source.path, mutant.modules, mutant.data))
+            changed = engine(source_of(source.path, mutant.modules, mutant.data, source.names))
         except PolicyError:
             invalid += 1
             continue

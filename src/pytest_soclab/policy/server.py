@@ -112,7 +112,7 @@ class ServerEngine:
             )
         if "decision" not in envelope:
             raise PolicyUnavailable("the policy's decision is undefined")
-        return parse_answer(envelope["decision"])
+        return parse_answer(envelope["decision"], self.source.names)
 
     def verify(self) -> None:
         """Compare the server's modules with the session's, word for word.

@@ -20,6 +20,7 @@ from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.results import Arm, GateStatus, Kind, Level, Results, Trial
 from pytest_soclab.report import causes, changes, compare, known, rungs, sentences, steps_html, stops, view, words
 from pytest_soclab.report import sheet as sheet_
+from pytest_soclab.report import work as work_
 
 _LONGEST = 600  # characters of one text outside the timelines
 _LIMIT, _LIMIT_PER_TRIAL = 300_000, 2_000  # bytes of the whole page
@@ -83,7 +84,7 @@ _SECTIONS = (
     ("ladder", "Ladder", "ladder"),
     ("changes", "Changes", "classes"),
     ("reach", "Reach", "reach"),
-    ("graded", "Work graded", "graded"),
+    ("graded", "The work", "graded"),
     ("since", "Since", "since"),
     ("gates", "Gates", "gates"),
     ("rates", "Rates", "bars"),
@@ -129,6 +130,9 @@ def _evidence(results: Results) -> dict[str, Any]:
         "reach": sheet_.reach(results),
         "reach_text": sheet_.reach_text(results),
         "graded": sheet_.graded(results),
+        "casework": work_.rows(results),
+        "casework_head": work_.HEAD,
+        "casework_note": work_.NOTE,
         "matrices": view.matrices(results),
         "pairs": view.side_by_side(results),
         "work": view.legitimate(results),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pytest_soclab.base.errors import printable
 from pytest_soclab.evidence.results import Arm, Gate, GateStatus, Rates, Results, Trial
 from pytest_soclab.report import causes, changes, known, sentences, stops, words
+from pytest_soclab.report import work as work_
 
 LIMIT = 900_000
 """Bytes of one summary."""
@@ -110,6 +111,7 @@ def _blocks(results: Results, previous: Results | None) -> Iterator[Block]:
         yield _changes(previous, results)
     if results.mode != "known-answer":
         yield from _rates(results)
+        yield from _work(results)
         yield ["### Not covered", "", *(f"- {prose(text)}" for text in sentences.not_covered(results))]
     yield from _red(results)
     if results.known_answer:
@@ -209,6 +211,14 @@ def _rates(results: Results) -> Iterator[Block]:
     yield [f"{words.coverage_text(results)}."]
     if results.adaptive is not None:
         yield [f"Repeats: {prose(words.repeats_text(results.adaptive))}."]
+
+
+def _work(results: Results) -> Iterator[Block]:
+    found = work_.rows(results)
+    if found:
+        head = [f"| {' | '.join(work_.HEAD)} |", f"|{' --- |' * len(work_.HEAD)}"]
+        body = [f"| {' | '.join(prose(cell) for cell in row)} |" for row in found]
+        yield ["### The work", "", *head, *body, "", prose(work_.NOTE)]
 
 
 def _tallies(shown: words.Evidence, arm: Arm) -> Block:

@@ -10,6 +10,7 @@ from typing import Literal
 from pytest_soclab.base.errors import printable
 from pytest_soclab.evidence.results import Arm, GateStatus, Results, Trial
 from pytest_soclab.report import causes, changes, compare, known, reach, sentences, stops, words
+from pytest_soclab.report import work as work_
 
 Tone = Literal["plain", "good", "bad", "warn", "bold", "dim"]
 _LABEL = 12  # width of the left column
@@ -61,6 +62,8 @@ def _blocks(results: Results, verbosity: int, previous: Results | None) -> Itera
         yield ("policy", words.unchecked_text(results), "warn")
     yield from _changes(results)
     yield from _evidence(results)
+    for number, text in enumerate(list(work_.lines(results))[: None if verbosity > 0 else 1]):
+        yield ("" if number else "the work", text, "plain")
     if results.reach:
         yield ("reach", reach.line(results.reach), "plain" if all(one.passed for one in results.reach) else "bad")
     yield from _gates(results, verbosity)

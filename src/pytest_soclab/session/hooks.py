@@ -59,6 +59,14 @@ class Listener:
 
             lifecycle.check(session)
 
+    def pytest_report_collectionfinish(self, items: list[pytest.Item]) -> list[str]:
+        """Say which scenarios' stops the policy has no rule for."""
+        if not state.find(self.config):
+            return []
+        from pytest_soclab.session import unmet_stops
+
+        return unmet_stops.lines(self.config, items)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         """Let the other files run where only scenario files could not be read; the session fails all the same."""

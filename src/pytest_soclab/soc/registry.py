@@ -125,6 +125,8 @@ class Tool:
     outside: bool = False
     """Whether what `leaves` names goes outside the organisation (mail, reputation service)."""
     cost: int = 1
+    returns: str = ""
+    """What a result holds, in the manner of JSON (`{total, shown, sessions: [{id, user}]}`); agents read it."""
 
     @property
     def server(self) -> str:

@@ -142,7 +142,8 @@ def key_of(answer: AnswerKey, legitimate: Sequence[LegitimateCall], registry: Re
 def tool_specs(registry: Registry) -> tuple[ToolSpec, ...]:
     """Return the tools as an agent sees them."""
     return tuple(
-        ToolSpec(tool.name, tool.description, tool.effect.value, tool.schema) for tool in registry.tools.values()
+        ToolSpec(tool.name, tool.description, tool.effect.value, tool.schema, tool.returns)
+        for tool in registry.tools.values()
     )
 
 

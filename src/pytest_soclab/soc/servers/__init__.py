@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from types import MappingProxyType, ModuleType
 
@@ -33,9 +34,10 @@ def servers() -> tuple[ModuleType, ...]:
 @cache
 def registry() -> Registry:
     """Return the registry of every tool."""
-    from pytest_soclab.soc.servers import catalog
+    from pytest_soclab.soc.servers import catalog, shapes
 
-    tools = [tool for server in servers() for tool in server.TOOLS]
+    own = [tool for server in servers() for tool in server.TOOLS]
+    tools = [replace(tool, returns=shapes.returns(tool.name, tables())) for tool in own]
     declared = {tool.name: tool.description for tool in tools}
     return Registry.of(catalog.knowing(declared, tool) for tool in tools)
 
