@@ -63,7 +63,7 @@ class Scene:
     key: Key = Key()
 
     @property
-    def uses(self) -> Sequence[ToolUse]:
+    def deeds(self) -> Sequence[ToolUse]:
         """Return the tool uses, under the name that they had for oracles written for 0.1."""
         return self.uses
 
