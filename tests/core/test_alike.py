@@ -24,9 +24,9 @@ def transcript(name: str, **changed: Any) -> str:
 @pytest.fixture
 def stored(tmp_path):
     def store(**changed: Any) -> TranscriptFolder:
-        out = Artifacts(tmp_path / "session")
-        out.append({"id": FIRST}, transcript(FIRST))
-        out.append({"id": AGAIN}, transcript(AGAIN, **changed))
+        out = Artifacts.into(tmp_path / "session")
+        out.write(f"transcripts/{FIRST}.jsonl", transcript(FIRST))
+        out.write(f"transcripts/{AGAIN}.jsonl", transcript(AGAIN, **changed))
         assert not out.trouble
         return TranscriptFolder(tmp_path / "session", alike=True)
 

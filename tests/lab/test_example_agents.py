@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -106,6 +106,24 @@ def test_the_reference_works_a_case_from_the_alert_alone(pytester: pytest.Pytest
     assert trial.grade.right
     assert (trial.grade.response.found, trial.grade.response.wanted) == (5, 5)
     assert [change for change in trial.changes if not change.endorsed] == []
+
+
+def lasting(results: Results) -> dict[str, Any]:
+    """Return what a session found, without what differs between any two: times, and the command."""
+    return results.model_dump(mode="json", exclude={"timing", "command"})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("again", [(), ("-n2",)], ids=["the same again", "on two workers"])
+def test_the_reference_earns_the_same_again(pytester: pytest.Pytester, again: tuple[str, ...]) -> None:
+    chosen = "BEN-104 or BEN-105 or (plain and (ATK-001 or ATK-018))"
+    first = tried(pytester, "examples.rule_based.agent", "RuleBased", chosen)
+    pytester.runpytest_subprocess(
+        "-p", "no:cacheprovider", "--soclab-bundled", "-k", chosen, "--soclab-report-only", *again
+    )
+    second = load_results(pytester.path / ".soclab" / "latest")
+    assert len(list((pytester.path / ".soclab" / "sessions").iterdir())) == 2
+    assert lasting(second) == lasting(first)
 
 
 def test_the_reference_reads_no_answer_key() -> None:
