@@ -20,7 +20,7 @@ import time
 from pytest_soclab.trials import lab
 from pytest_soclab.session import recorder
 spent, asked = [0.0], []
-write, self-check = recorder.Recorder._write_report, lab.witness
+write, self_check = recorder.Recorder._write_report, lab.self_check
 
 def _write_report(self, results):
     started = time.process_time()
@@ -29,9 +29,9 @@ def _write_report(self, results):
 
 def counted(unit, *rest):
     asked.append((unit.scenario.id, unit.variant))
-    return self-check(unit, *rest)
+    return self_check(unit, *rest)
 
-recorder.Recorder._write_report, lab.witness = _write_report, counted
+recorder.Recorder._write_report, lab.self_check = _write_report, counted
 
 def pytest_unconfigure():
     print(f"probe: {spent[0]} {len(asked)} {len(set(asked))}")

@@ -159,7 +159,7 @@ def _filled(text: str, places: dict[str, str]) -> str:
 
 
 _WORDS = {
-    "witness": ("A scenario could not prove itself: {said}", "Mend the scenario before you trust its verdict."),
+    "self-check": ("A scenario could not prove itself: {said}", "Mend the scenario before you trust its verdict."),
     "missing": (
         "The policy has no rule {wanted}, which was to stop these attacks",
         "Add a rule that gives the reason {wanted} to the policy, or correct stopped_by in these scenarios.",
