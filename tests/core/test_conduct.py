@@ -28,7 +28,7 @@ from pytest_soclab.gateway.grants import GrantOffice
 from pytest_soclab.gateway.state import ToolResult, TrialState
 from pytest_soclab.soc.registry import Registry, Tool
 from pytest_soclab.soc.world import World
-from pytest_soclab.trials import trial
+from pytest_soclab.trials import trial, unit
 
 from .hostile import RaisingRepr
 from .support import DISABLE, KEY, Live, of_type, red
@@ -441,7 +441,7 @@ def test_sabotage_of_the_channel_is_seen(bench, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(conduct_module, "_own", lambda case: case)
         shared = copy.deepcopy(bench.unit().case().tools)  # the registry's own schemas outlive this test
-        patch.setattr(trial, "tool_specs", lambda _: shared)
+        patch.setattr(unit, "tool_specs", lambda _: shared)
         red(check_mutation_of_the_case, bench)
 
 

@@ -53,7 +53,7 @@ def test_a_required_level_is_not_there_where_no_scenario_is(pytester: pytest.Pyt
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--soclab-require-level=L2")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*= soclab =*", NOTHING])
-    assert not (pytester.path / ".soclab").exists(), "a session that ran nothing replaces nothing"
+    assert not (pytester.path / ".soclab" / "latest").exists(), "a session that ran nothing replaces nothing"
 
 
 @pytest.mark.parametrize("mark", ["pytest.mark.skip(reason='parked')", "pytest.mark.skipif(True, reason='parked')"])
@@ -228,7 +228,7 @@ def test_artifacts_stand_beside_the_rootdir_wherever_pytest_is_called(
     corpus.run()
     assert corpus.results()["counts"]["selected"] == 1
     corpus.run("--soclab-artifacts=here")
-    assert (corpus.root / "attacks" / "here" / "results.json").exists()
+    assert (corpus.root / "attacks" / "here" / "latest" / "results.json").exists()
 
 
 # time

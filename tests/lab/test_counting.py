@@ -171,8 +171,8 @@ def test_three_files_with_25_variants_are_three_scenarios(corpus: Corpus) -> Non
     corpus.run().assert_outcomes(passed=75)
     results = corpus.results()
     assert results["rates"]["attack_success"]["n"] == 3
-    # each text gives its evidence an id of its own, which the policy is shown
-    assert results["distinct"] == {"scenarios": 3, "trials": 75, "inputs": 75, "stops": 1}
+    # each text gives its evidence an id of its own, which makes no input of the policy another one
+    assert results["distinct"] == {"scenarios": 3, "trials": 75, "inputs": 25, "stops": 1}
 
 
 def test_files_that_differ_in_names_alone_are_one_scenario(corpus: Corpus) -> None:

@@ -61,7 +61,7 @@ class Session:
         return self.pytester.path / name
 
     def results(self, folder: Path) -> dict[str, Any]:
-        return json.loads((folder / "results.json").read_text(encoding="utf-8"))
+        return json.loads((folder / "latest" / "results.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -89,14 +89,14 @@ def test_each_fact_of_the_key_is_an_item(session: Session) -> None:
 def test_the_files_say_what_the_folder_says(session: Session) -> None:
     folder = session.run("a")
     for name in ("score.md", "score.json"):
-        (run,) = run_score((str(folder / "scores" / "run-1" / name),), None, How()).runs
+        (run,) = run_score((str(folder / "latest" / "scores" / "run-1" / name),), None, How()).runs
         assert {key: v.value if v else None for key, v in run.verdicts.items()} == words(folder)
 
 
 def test_own_analysis_and_lookup_come_from_what_the_finding_cites(session: Session) -> None:
     folder = session.run("a")
     (run,) = read_folder(str(folder))
-    (stored,) = run_score((str(folder / "scores" / "run-1" / "score.md"),), None, How()).runs
+    (stored,) = run_score((str(folder / "latest" / "scores" / "run-1" / "score.md"),), None, How()).runs
     assert run.provenance is not None
     assert stored.provenance is not None
     assert run.provenance.tags == stored.provenance.tags
@@ -126,12 +126,12 @@ def test_runs_of_one_deterministic_agent_are_runs_and_a_copy_is_none(session: Se
 def test_each_repetition_is_a_run(session: Session) -> None:
     folder = session.run("a", "--soclab-repeat=2")
     assert [run.name for run in read_folder(str(folder))] == ["a", "a#run-2"]
-    assert (folder / "scores" / "run-2" / "score.md").exists()
+    assert (folder / "latest" / "scores" / "run-2" / "score.md").exists()
 
 
 def test_an_edited_transcript_or_score_is_refused(session: Session) -> None:
     folder = session.run("a")
-    score = folder / "scores" / "run-1" / "score.md"
+    score = folder / "latest" / "scores" / "run-1" / "score.md"
     whole = score.read_text(encoding="utf-8")
     score.write_text(whole.replace("| missed |", "| found |", 1), encoding="utf-8")
     with pytest.raises(KnownAnswerError, match="another score than the transcripts hold"):
@@ -151,7 +151,7 @@ def test_a_folder_without_a_whole_case_is_no_run(session: Session, tmp_path: Pat
         read_folder(str(tmp_path))
     (session.pytester.path / "conftest.py").unlink()
     folder = session.run("scripted")
-    assert not (folder / "scores").exists()
+    assert not (folder / "latest" / "scores").exists()
     with pytest.raises(KnownAnswerError, match="without a whole case of a live agent"):
         read_folder(str(folder))
 

@@ -19,7 +19,8 @@ from .support import BAD, lab
 from .test_bad_inputs import file_name
 
 SEMANTIC = {
-    "id_other_than_file", "incident_answer_cleared_foreign", "incident_answer_culprit_not_guilty",
+    "id_other_than_file", "incident_answer_cleared_foreign", "incident_answer_compromised_cleared",
+    "incident_answer_culprit_not_guilty",
     "incident_answer_culprit_unknown", "incident_answer_decoy_unknown", "incident_answer_evidence_foreign",
     "incident_answer_evidence_is_decoy", "incident_answer_evidence_unknown", "incident_answer_response_refused",
     "incident_answer_response_unknown_tool", "incident_answer_technique_unknown",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pytest_soclab.trials.witness import attempt
 
 from pytest_soclab.base import resources
 from pytest_soclab.evidence.results import Level, Verdict
@@ -13,6 +12,7 @@ from pytest_soclab.reading.yaml_source import read
 from pytest_soclab.scenario.load import load_scenario
 from pytest_soclab.trials.conclusion import scene_of
 from pytest_soclab.trials.plays.catalog import STANDARD
+from pytest_soclab.trials.self_check import attempt
 from pytest_soclab.trials.standards import shortcuts
 
 from .support import lab

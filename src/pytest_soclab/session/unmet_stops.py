@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
+from pytest_soclab.base.errors import SoclabError
 from pytest_soclab.evidence.results import Arm
 from pytest_soclab.policy.load import REASONS
 from pytest_soclab.policy.model import PolicySource
@@ -25,7 +26,11 @@ def lines(config: pytest.Config, items: Iterable[pytest.Item]) -> list[str]:
     lab = state.of(config).lab()
     if lab.settings.policies is None or config.option.collectonly:
         return []
-    return list(_told(lab, lab.engine().source, items))
+    try:
+        source = lab.engine().source
+    except SoclabError:  # said as a usage error, right after this
+        return []
+    return list(_told(lab, source, items))
 
 
 def _told(lab: Lab, source: PolicySource, items: Iterable[pytest.Item]) -> Iterator[str]:
