@@ -131,7 +131,8 @@ def story(outcome: Outcome) -> list[Any]:
     kept = [(e["type"], e["at"], e["data"]) for e in outcome.events if e["type"] != "annex"]
     judgement = outcome.judgement
     judged = [judgement.verdict, judgement.stop.reasons, outcome.passed, outcome.breaches, outcome.gates]
-    return [*kept, *judged, outcome.changes, outcome.grade, outcome.citations]
+    grade = outcome.grade and outcome.grade.model_copy(update={"tokens": None, "cost": None})  # a proxy counts them
+    return [*kept, *judged, outcome.changes, grade, outcome.citations]
 
 
 def units(lab: Lab, path: Path) -> Iterator[Unit]:

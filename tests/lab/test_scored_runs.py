@@ -137,7 +137,7 @@ def test_an_edited_transcript_or_score_is_refused(session: Session) -> None:
     with pytest.raises(KnownAnswerError, match="another score than the transcripts hold"):
         read_folder(str(folder))
     score.unlink()
-    path = folder / "transcripts" / "BEN-104-plain-protected.jsonl"
+    path = folder / "latest" / "transcripts" / "BEN-104-plain-protected.jsonl"
     path.write_text(path.read_text(encoding="utf-8").replace('"word":"missed"', '"word":"found"'), encoding="utf-8")
     with pytest.raises(KnownAnswerError, match="transcript"):
         read_folder(str(folder))
@@ -165,7 +165,7 @@ def test_a_withheld_tool_is_gone_and_the_session_says_so(session: Session) -> No
     assert "intel.lookup_indicator" in run.notes[0]
     assert run.provenance is not None
     assert not [tag for tag in run.provenance.tags.values() if "lookup" in tag]
-    text = (folder / "transcripts" / "BEN-104-plain-protected.jsonl").read_text(encoding="utf-8")
+    text = (folder / "latest" / "transcripts" / "BEN-104-plain-protected.jsonl").read_text(encoding="utf-8")
     assert '"unknown_tool"' in text
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from pytest_soclab.base.errors import ArtifactError
-from pytest_soclab.evidence import ledger, store
+from pytest_soclab.evidence import folders, ledger, store
 from pytest_soclab.evidence.answers import EVENT, Answer, Answers
 from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.results import Arm, Results, Trial
@@ -178,7 +178,7 @@ def read_folder(path: str) -> tuple[ScoredRun, ...]:
     if not runs:
         remedy = "run your agent on the whole cases, such as --soclab-bundled -k BEN-1"
         refuse("a session without a whole case of a live agent", path, expected="at least one", remedy=remedy)
-    _check_files(folder, results, transcripts)
+    _check_files(folders.session_folder(folder), results, transcripts)
     return tuple(_scored(run, path, results) for run in runs)
 
 
