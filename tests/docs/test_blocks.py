@@ -84,6 +84,7 @@ def test_the_agent_of_the_readme_is_measured(tmp_path: Path) -> None:
     assert "ATK-001[plain-protected] PASSED" in reader.output
 
 
+@pytest.mark.slow  # CI runs the same command once more
 def test_the_readme_shows_what_the_lab_prints() -> None:
     sys.path.insert(0, str(ROOT / "scripts"))
     try:
