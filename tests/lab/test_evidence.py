@@ -416,3 +416,18 @@ def test_a_server_that_decides_by_another_policy_is_found_out(corpus: Corpus) ->
     fair = Rechecked(Echo(source, truth), honest, every=True)  # type: ignore[arg-type]  # no server
     assert fair.decide(document) == truth
     assert fair.rechecked == 1
+
+
+def test_the_page_of_the_history_believes_no_session_that_was_edited(corpus: Corpus) -> None:
+    corpus.run()
+    corpus.run()
+    home, out = corpus.pytester.path / ".soclab", corpus.pytester.path / "history.html"
+    assert main(["history", str(home), "--html", str(out)]) == 0
+    assert out.read_text().count("The controls, for any agent") == 2
+    edited = sorted((home / "sessions").iterdir())[0] / "results.json"
+    edited.write_text(edited.read_text().replace('"recommended": "L1"', '"recommended": "L5"'))
+    assert main(["history", str(home), "--html", str(out)]) == 0
+    text = out.read_text()
+    assert text.count("The controls, for any agent") == 1
+    assert "does not hold: " in text
+    assert "L5, bounded" not in text

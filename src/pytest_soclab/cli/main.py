@@ -158,6 +158,7 @@ def _show_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _history_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("home", metavar="HOME", nargs="?", default=".soclab", help="where the sessions are")
+    parser.add_argument("--html", metavar="FILE", help="draw them as a page; each is verified before it is believed")
 
 
 def _run_arguments(parser: argparse.ArgumentParser) -> None:

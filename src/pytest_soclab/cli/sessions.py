@@ -8,10 +8,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pytest_soclab.base.errors import ArtifactError, SoclabError, printable
+from pytest_soclab.base.errors import ArtifactError, Fault, SoclabError, printable
 from pytest_soclab.evidence import folders, store
 from pytest_soclab.evidence.session_log import TrialEnded, read_log
+
+if TYPE_CHECKING:
+    from pytest_soclab.report.history import Past
 
 
 def _say(*lines: str) -> None:
@@ -24,8 +28,40 @@ def history(options: argparse.Namespace) -> int:
     found = folders.sessions_of(home)
     if not found:
         raise ArtifactError(f"{home / folders.SESSIONS}: found no session; run pytest first, or name another home")
+    if options.html:
+        return _page(found, Path(options.html))
     _say(*(_line(folder) for folder in found))
     return 0
+
+
+def _page(sessions: list[Path], target: Path) -> int:
+    from pytest_soclab.report import history as pages
+
+    page = pages.render([_past(folder) for folder in sessions])
+    try:
+        target.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise ArtifactError(Fault(f"the page cannot be written ({error.strerror})", str(target))) from None
+    _say(str(target))
+    return 0
+
+
+def _past(folder: Path) -> Past:
+    """Return a session as far as its own evidence bears it out."""
+    from pytest_soclab.audit.verify import sound
+    from pytest_soclab.report.history import Past
+
+    try:
+        log = read_log(folder / store.LOG)
+        started, root = log.start.started if log.start else "unknown", log.root
+    except ArtifactError:
+        return Past("unknown", folder.name, "", None, "no log of this version")
+    if not log.finished:
+        return Past(started, folder.name, root, None, "running" if folders.is_running(folder) else "it did not end")
+    try:
+        return Past(started, folder.name, root, sound(folder).results)
+    except SoclabError as error:
+        return Past(started, folder.name, root, None, f"does not hold: {str(error).splitlines()[0]}")
 
 
 def _line(folder: Path) -> str:

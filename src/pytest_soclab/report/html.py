@@ -62,14 +62,14 @@ def without_previous(page: str) -> str:
 
 
 def _page(results: Results, scenarios: list[dict[str, Any]], previous: Results | None, *, sheet: bool = False) -> str:
-    css, script = _asset("report.css"), _asset("report.js")
+    css, script = asset("report.css"), asset("report.js")
     values = {**_head(results), **_evidence(results), **_since(results, previous)}
-    pages = _environment()
+    pages = environment()
     return pages.get_template("report.html.j2").render(
         r=results,
         css=Markup(css),  # noqa: S704  our own file, pinned by its hash
         script=Markup(script),  # noqa: S704
-        csp=_policy(css, script),
+        csp=policy(css, script),
         w=words,
         lab=results.mode != "known-answer",
         sheet=sheet,
@@ -152,7 +152,8 @@ def _since(results: Results, previous: Results | None) -> dict[str, Any]:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Return the templates: everything is escaped, and what is put out is made printable."""
     environment = Environment(
         loader=FileSystemLoader(resources.templates()),
         autoescape=True,
@@ -169,11 +170,13 @@ def _environment() -> Environment:
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return a file that stands beside the templates."""
     return (resources.templates() / name).read_text(encoding="utf-8")
 
 
-def _policy(css: str, script: str) -> str:
+def policy(css: str, script: str) -> str:
+    """Return the content security policy of a page with exactly this style and this script."""
     pins = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, script)]
     return (
         f"default-src 'none'; style-src 'sha256-{pins[0]}'; script-src 'sha256-{pins[1]}'; "
