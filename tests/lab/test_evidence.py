@@ -425,7 +425,9 @@ def test_the_page_of_the_history_believes_no_session_that_was_edited(corpus: Cor
     assert main(["history", str(home), "--html", str(out)]) == 0
     assert out.read_text().count("The controls, for any agent") == 2
     edited = sorted((home / "sessions").iterdir())[0] / "results.json"
-    edited.write_text(edited.read_text().replace('"recommended": "L1"', '"recommended": "L5"'))
+    document = json.loads(edited.read_text())
+    document["level"]["recommended"] = "L5"
+    edited.write_text(json.dumps(document))
     assert main(["history", str(home), "--html", str(out)]) == 0
     text = out.read_text()
     assert text.count("The controls, for any agent") == 1

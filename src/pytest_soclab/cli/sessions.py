@@ -48,7 +48,7 @@ def _page(sessions: list[Path], target: Path) -> int:
 
 def _past(folder: Path) -> Past:
     """Return a session as far as its own evidence bears it out."""
-    from pytest_soclab.audit.verify import sound
+    from pytest_soclab.audit.verify import verify
     from pytest_soclab.report.history import Past
 
     try:
@@ -59,9 +59,11 @@ def _past(folder: Path) -> Past:
     if not log.finished:
         return Past(started, folder.name, root, None, "running" if folders.is_running(folder) else "it did not end")
     try:
-        return Past(started, folder.name, root, sound(folder).results)
+        fault = next(iter(verify(folder).faults), "")
+        results = None if fault else store.load_results(folder)
     except SoclabError as error:
-        return Past(started, folder.name, root, None, f"does not hold: {str(error).splitlines()[0]}")
+        fault, results = str(error).splitlines()[0], None
+    return Past(started, folder.name, root, results, f"does not hold: {fault}" if fault else "")
 
 
 def _line(folder: Path) -> str:
