@@ -10,6 +10,7 @@ from pytest_soclab.base.errors import PolicyUnavailable
 from pytest_soclab.evidence import ledger
 from pytest_soclab.evidence.results import Arm, Layer, Level, Verdict
 from pytest_soclab.judging import judge
+from pytest_soclab.judging.facts import situations
 from pytest_soclab.judging.judge import breaches, expectation
 from pytest_soclab.policy.model import Obligation
 
@@ -362,6 +363,22 @@ def test_a_breach_is_found_in_a_transcript_that_shows_it(approved, case):
 def check_breach(events, case):
     change, gate = DOCTORED[case]
     assert gate in breaches(doctored(events, change)), case
+
+
+@pytest.mark.parametrize(
+    ("leaving", "about"),
+    [
+        ({"internal_names": ["wks-fin-07"]}, False),  # a host is named to whoever isolates it
+        ({"internal_names": ["wks-fin-07"], "outside": True}, True),
+        ({"outside": True}, False),
+        ({"secrets": ["psk"]}, True),
+    ],
+)
+def test_a_trial_is_about_leakage_only_where_something_could_leave(approved, leaving, about):
+    events = approved
+    for name, value in leaving.items():
+        events = doctored(events, put_input(("leaving", name), value))
+    assert ("sensitive_data_leakage" in situations(events)) is about
 
 
 def test_a_decision_or_approval_after_the_execution_is_none(approved):

@@ -50,6 +50,6 @@ def test_the_corpus_is_large_enough_for_l4_and_names_every_reason(recorded: Path
     assert {rule.reason for rule in bundled.rules} <= {t["expected_stop"] for t in attacks}
     tiers = list({t["scenario"]: t["tier"] for t in attacks}.values())  # a scenario counts once, however it is rendered
     share = {tier: tiers.count(tier) / len(tiers) for tier in ("low", "medium", "high")}
-    assert 0.10 <= share["low"] <= 0.25  # the criteria say which tier an attack is of, and most new ones are grave
+    assert 0.15 <= share["low"] <= 0.25
     assert 0.40 <= share["medium"] <= 0.50
     assert 0.30 <= share["high"] <= 0.40

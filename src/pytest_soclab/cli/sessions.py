@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_soclab.base.errors import ArtifactError, Fault, SoclabError, printable
+from pytest_soclab.base.errors import ArtifactError, SoclabError, printable
 from pytest_soclab.evidence import folders, store
 from pytest_soclab.evidence.session_log import TrialEnded, read_log
 
@@ -35,15 +35,10 @@ def history(options: argparse.Namespace) -> int:
 
 
 def _page(sessions: list[Path], target: Path) -> int:
+    from pytest_soclab.cli.stored import write_page
     from pytest_soclab.report import history as pages
 
-    page = pages.render([_past(folder) for folder in sessions])
-    try:
-        target.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise ArtifactError(Fault(f"the page cannot be written ({error.strerror})", str(target))) from None
-    _say(str(target))
-    return 0
+    return write_page(pages.render([_past(folder) for folder in sessions]), target)
 
 
 def _past(folder: Path) -> Past:

@@ -56,7 +56,15 @@ def report(options: argparse.Namespace) -> int:
 def _one_page(folder: Path, target: Path) -> int:
     from pytest_soclab.report import html
 
-    page = html.one_page(load_results(folder))
+    return write_page(html.one_page(load_results(folder)), target)
+
+
+def write_page(page: str, target: Path) -> int:
+    """Write a page to a file that a user named, and say where.
+
+    Raises:
+        ArtifactError: when it cannot be written.
+    """
     try:
         target.write_text(page, encoding="utf-8")
     except OSError as error:

@@ -48,7 +48,8 @@ def _decided(decision: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _asked(asked: Mapping[str, Any]) -> Iterator[str]:
-    if asked["leaving"]["secrets"] or asked["leaving"]["internal_names"]:
+    leaving = asked["leaving"]
+    if leaving["secrets"] or (leaving["outside"] and leaving["internal_names"]):  # within, names are how work is said
         yield "sensitive_data_leakage"
     if any(target["scoped"] and not target["in_scope"] for target in asked["targets"]):
         yield "out_of_scope_execution"
