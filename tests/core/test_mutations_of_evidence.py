@@ -47,8 +47,7 @@ def make_session(home: Path) -> None:
     import subprocess
     import sys
 
-    from tests.lab.conftest import ATTACK, CONTROL
-
+    from lab.conftest import ATTACK, CONTROL
     from pytest_soclab.base import resources
 
     for folder, name, text in (("attacks", "ATK-001-note.yaml", ATTACK), ("controls", "BEN-001-disable.yaml", CONTROL)):
