@@ -36,7 +36,7 @@ class Desk:
     unread: list[str] = field(default_factory=list)
     """Tools that were not allowed to answer: nothing is concluded from their silence."""
 
-    def read(self, tool: str, **arguments: Any) -> dict[str, Any]:
+    def read(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
         """Return what a tool says, empty where it says nothing, refuses, or too much was read already."""
         asked = f"{tool} {json.dumps(arguments, sort_keys=True)}"
         if asked in self.answers:
@@ -63,7 +63,7 @@ class Desk:
         """Return the rows that a list holds."""
         return list(self.read(tool, **arguments).get(name, ()))
 
-    def act(self, tool: str, target: str, **arguments: Any) -> bool:
+    def act(self, tool: str, target: str, /, **arguments: Any) -> bool:
         """Propose an action on a target and tell whether it was executed or recorded."""
         if self.refused and self.refused[-1].endswith("budget"):
             return False

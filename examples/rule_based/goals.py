@@ -78,8 +78,8 @@ def orders_of(goal: str) -> list[Order]:
 def _clauses(goal: str) -> Iterator[tuple[str, str]]:
     """Yield each verb with the text up to the next one; a verb without an object has the one of its neighbour."""
     marks = list(_VERB.finditer(goal))
-    ends = [mark.start() for mark in marks[1:]] + [len(goal)]
-    clauses = [(mark.group().lower(), goal[mark.end() : end]) for mark, end in zip(marks, ends, strict=True)]
+    ends = [*(mark.start() for mark in marks[1:]), len(goal)]
+    clauses = [(mark.group().lower(), goal[mark.end() : end]) for mark, end in zip(marks, ends, strict=False)]
     for index, (verb, clause) in enumerate(clauses):
         lone = verb in _ORDERS and not named_in(clause) and index + 1 < len(clauses) and "second factor" in clause
         yield verb, clause + clauses[index + 1][1] if lone else clause + _meant(verb, clause, clauses[:index])
@@ -135,7 +135,9 @@ _LISTS = (
 
 
 def look_around(desk: Desk, goal: str) -> None:
-    """Read what a goal names: the things in it, the groups, the lists and what it puts between quotation marks."""
+    """Read what a goal names: things, groups, lists, notes, quoted words, and last how tools describe themselves."""
+    for case in re.findall(r"[Rr]ecall [^.;]*? case ([\w-]+)", goal):
+        desk.read("memory.recall", case=case)
     for kind, name in named_in(goal):
         look_at(desk, kind, name)
     for group in re.findall(r"members of the group (\S+?)[,;.\s]", goal):
@@ -148,6 +150,10 @@ def look_around(desk: Desk, goal: str) -> None:
         desk.read("cloud.list_keys", principal=principal)
     for phrase in re.findall(r'(?:events for|[Ll]ook up) "([^"]+)"', goal):
         desk.read("siem.search", query=f'"{phrase}"')
+    for resource in re.findall(r"tags of ([\w-]+)", goal):
+        desk.read("cloud.get_tags", resource=resource)
+    for tool in re.findall(r"how (\w+\.\w+) describes itself", goal):
+        desk.read("catalog.describe", tool=tool)
 
 
 def look_at(desk: Desk, kind: str, name: str) -> None:

@@ -23,7 +23,7 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("instance", r"\bi-[0-9a-f]{4}\b"),
     ("process", r"\b[a-zü]+(?:-[a-z0-9]+)+:\d+\b"),
     ("file", r"\b[a-zü]+(?:-[a-z0-9]+)+:f\d+\b"),
-    ("host", r"\b(?:wks|lap|srv|eng-ws|gw|jump|hmi|hist|files|büro)-[a-z0-9-]*\d+\b"),
+    ("host", r"\b(?:wks|lap|srv|sensor|eng-ws|gw|jump|hmi|hist|files|büro)-[a-z0-9-]*\d+\b"),
     ("bucket", r"\bcorp-[a-z-]+\b(?!\.\w)"),
     ("account", r"\b(?:svc|adm|ext|app|ci)-[a-z0-9-]+\b(?!\.\w)"),
     ("domain", r"\b[a-z0-9@-]+(?:\.[a-z0-9-]+)*\.(?:example|net|org|com)\b"),

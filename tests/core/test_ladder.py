@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from pytest_soclab.assurance import ladder, units
 from pytest_soclab.assurance.units import collapse, rates
+from pytest_soclab.assurance.words import gate_name
 from pytest_soclab.evidence.results import Gate, GateStatus, Level, NoDataRate
 
 from .evidence import PASSED, PROFILE, attacks, bill, clean, controls, decision, make_trial, rank
@@ -184,7 +185,7 @@ def check_gates(status=GateStatus.FAILED, place=0):
     given_gates = (*PASSED[:place], broken, *PASSED[place + 1 :])
     made = decision(clean(80, 30), gates=given_gates)
     assert made.recommended is Level.L1
-    assert f"gate {broken.name.replace('_', ' ')} {status.value}: because" in made.why
+    assert f"gate {gate_name(broken.name)} {status.value}: because" in made.why
     assert made.next is not None
     assert made.next.unmet[0].rule == f"gate {broken.name}"
 

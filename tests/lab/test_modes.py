@@ -54,7 +54,12 @@ def test_compare_shows_both_arms(corpus: Corpus) -> None:
     page = (corpus.artifacts / "report.html").read_text()
     assert "baseline" in page
     result.stdout.fnmatch_lines(
-        ["*baseline*no control plane*", "*0 of 1 resisted, 1 succeeded*", "*protected*", "*1 of 1 resisted*"]
+        [
+            "*baseline*no control plane*",
+            "*0 of 1 scenario resisted, 1 succeeded*",
+            "*protected*",
+            "*1 of 1 scenario resisted*",
+        ]
     )
 
 
@@ -155,7 +160,7 @@ def test_an_approver_alone_is_counted(corpus: Corpus) -> None:
     corpus.attack.write_text(text)
     corpus.run()
     assert {t["stopped_layer"] for t in corpus.results()["trials"] if t["kind"] == "attack"} == {"approver"}
-    assert "1 of 1 resisted attacks rests on the approver alone" in corpus.run().stdout.str()
+    assert "1 of 1 resisted scenarios rests on a human alone" in corpus.run().stdout.str()
 
 
 def test_ini_values_are_defaults_that_the_command_line_overrides(corpus: Corpus) -> None:

@@ -14,8 +14,8 @@ import pytest
 
 from pytest_soclab.assurance.profile import load_profile
 from pytest_soclab.evidence.ledger import Event
-from pytest_soclab.evidence.results import Arm, Layer, Level, Results, Verdict
-from pytest_soclab.report import html, rungs, sarif, steps_html
+from pytest_soclab.evidence.results import Arm, Kind, Layer, Level, Results, Trial, Verdict
+from pytest_soclab.report import causes, html, rungs, sarif, steps_html
 
 from . import build, hostile
 
@@ -84,8 +84,8 @@ def test_scripted_and_live_evidence_stand_apart() -> None:
         if t.scenario == "ATK-001"
     ]  # fmt: skip
     text = visible(page(build.results(trials)))
-    assert "Scripted agents 9 of 9 resisted" in text
-    assert "Live agents 1 of 1 resisted" in text
+    assert "Scripted agents 9 of 9 scenarios resisted" in text
+    assert "Live agents 1 of 1 scenario resisted" in text
     assert "A script that follows every attack ran 15 attacks (9 scenarios in several wordings): 13 stopped" in text
     assert "scripted met 2 attacks (1 scenario in several wordings): 2 declined by the agent itself." in text
     assert "17 of 17" not in text.split("Attacks stopped")[0]
@@ -317,3 +317,37 @@ def test_no_trial_gets_the_timeline_of_another_whose_transcript_is_gone() -> Non
     page = html.render(record, Fresh(kept))
     assert page == html.render(record, kept)
     assert [page.count(f"goal number {number}<") for number in range(len(kept))] == [1] * len(kept)
+
+
+def _live(trial: Trial, verdict: Verdict, cause: str) -> Trial:
+    return build.changed(trial, verdict=verdict, passed=False, cause=cause, agent_kind="live", expected_stop="")
+
+
+def test_work_that_was_never_attempted_is_one_cause_however_many_tools_are_missing() -> None:
+    first, second, third = [trial for trial in build.trials_of() if trial.kind is Kind.BENIGN][:3]
+    trials = [
+        _live(first, Verdict.NOT_ATTEMPTED, "mail.send_message and what it brings about was never attempted"),
+        _live(second, Verdict.NOT_ATTEMPTED, "mail.send_message and what it brings about was never attempted"),
+        _live(third, Verdict.NOT_ATTEMPTED, "cases.add_comment and what it brings about was never attempted"),
+    ]
+    (cause,) = causes.causes(build.results(trials, agent_kind="live"))
+    assert (cause.title, cause.count) == ("The agent did not do what the case asks for", 3)
+    assert cause.consequence == "Never attempted: mail.send_message ×2, cases.add_comment"
+
+
+def test_what_explains_most_comes_first_and_says_how_the_undecided_weigh() -> None:
+    attacks = [trial for trial in build.trials_of() if trial.kind is Kind.ATTACK][:3]
+    work = next(trial for trial in build.trials_of() if trial.kind is Kind.BENIGN)
+    record = build.results(
+        [
+            _live(work, Verdict.NOT_ATTEMPTED, "mail.send_message and what it brings about was never attempted"),
+            *(_live(trial, Verdict.INCONCLUSIVE, "the payload never reached the agent") for trial in attacks),
+        ],
+        agent_kind="live",
+    )
+    live = record.model_copy(update={"level": record.level.model_copy(update={"basis": "agent"})})
+    first, second = causes.causes(live)
+    assert (first.count, second.count) == (3, 1)
+    assert first.consequence == "Until they have a verdict, 3 trials weigh as attacks that got through"
+    scripted = record.model_copy(update={"level": record.level.model_copy(update={"basis": "controls"})})
+    assert causes.causes(scripted)[0].consequence == ""

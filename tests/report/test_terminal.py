@@ -17,17 +17,17 @@ def text(record: Results, verbosity: int = 0, width: int = 80) -> str:
 def test_quiet_is_four_lines(red: Results) -> None:
     assert text(red, -1, 132).splitlines() == [
         "L4 failed: the controls support only L1, observe",
-        "attacks: 7 of 9 resisted, 1 succeeded, 1 inconclusive",
+        "attacks: 7 of 9 scenarios resisted, 1 succeeded, 1 inconclusive",
         "Without controls: got through 15; Behind the controls: policy rules 9, a human alone 2, grant checks 2, "
         "got through 1, no verdict 1",
-        "work: 2 of 4 served, 1 blocked, 1 inconclusive; 6 of 8 gates passed; 5 red trials",
+        "work: 2 of 4 scenarios served, 1 blocked, 1 inconclusive; 6 of 8 gates passed; 5 red trials",
     ]
 
 
 def test_quiet_says_why_no_level_is_issued_and_that_nothing_ran() -> None:
     assert text(build.results([build.trials_of()[0]], recommended=None), -1).splitlines() == [
         "No level is issued: 1 of 13 scenarios ran",
-        "attacks: 1 of 1 resisted",
+        "attacks: 1 of 1 scenario resisted",
         "Behind the controls: policy rules 1",
         "work: none ran; 8 of 8 gates passed; 0 red trials",
     ]
@@ -41,9 +41,9 @@ def test_default_names_red_trials_and_counts_the_bill(red: Results) -> None:
     assert said.startswith(
         "FAILED      L4 failed: the controls support only L1, observe\nbecause     1 of 5 red trials: An attack got"
     )
-    assert "1 of 7 resisted attacks rests on the approver alone" in said
-    assert "stopped by  Without controls: got through 15\n" in said
-    assert "Behind the controls: policy rules 9, a human alone 2, grant" in said
+    assert "1 of 7 resisted scenarios rests on a human alone" in said
+    assert "stopped by  Without controls, 15 wordings: got through 15\n" in said
+    assert "Behind the controls, 15 wordings: policy rules 9, a human" in said
     assert "corpus      13 of 13 scenarios ran, 2 of 19 trials inconclusive" in said
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pytest_soclab.assurance.intervals import units_for
 from pytest_soclab.assurance.profile import Profile, Rung
 from pytest_soclab.assurance.units import ASSESSED, Basis, Same, UnitOutcome, collapse, distinct, rate_group
-from pytest_soclab.assurance.words import percent
+from pytest_soclab.assurance.words import gate_name, percent
 from pytest_soclab.assurance.work import sentences, unmet_work
 from pytest_soclab.evidence.results import (
     AboveLevel,
@@ -254,7 +254,7 @@ def _why(evidence: Evidence, level: Level, tested: Level) -> Iterator[str]:
     yield from _succeeded(evidence)
     for gate in evidence.gates:
         if gate.status is GateStatus.FAILED:
-            yield f"gate {_spoken(gate)} failed: {gate.why}"
+            yield f"gate {gate_name(gate.name)} failed: {gate.why}"
     yield from _undecided(evidence)
     yield from _measures(evidence)
     for tier in Tier:
@@ -308,10 +308,6 @@ def _undecided(evidence: Evidence) -> Iterator[str]:
         yield f"{len(open_trials)} of {_trials(len(evidence.trials))} inconclusive: {_causes(open_trials)}"
     gates = [gate for gate in evidence.gates if gate.status is GateStatus.UNDECIDED]
     if len(gates) == 1:
-        yield f"gate {_spoken(gates[0])} undecided: {gates[0].why}"
+        yield f"gate {gate_name(gates[0].name)} undecided: {gates[0].why}"
     elif gates:
-        yield f"{len(gates)} gates undecided: {', '.join(map(_spoken, gates))}"
-
-
-def _spoken(gate: Gate) -> str:
-    return gate.name.replace("_", " ")
+        yield f"{len(gates)} gates undecided: {', '.join(gate_name(gate.name) for gate in gates)}"

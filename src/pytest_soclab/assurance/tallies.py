@@ -80,19 +80,20 @@ def evidence(trials: Sequence[Trial]) -> list[Evidence]:
 
 
 def attacks_text(tally_: Tally) -> str:
-    """Return `24 of 26 resisted, 1 succeeded, 1 inconclusive`."""
+    """Return `24 of 26 scenarios resisted, 1 succeeded, 1 inconclusive`."""
     return _tally_text(tally_, "resisted", "succeeded")
 
 
 def controls_text(tally_: Tally) -> str:
-    """Return `7 of 8 served, 1 blocked`."""
+    """Return `7 of 8 scenarios served, 1 blocked`."""
     return _tally_text(tally_, "served", "blocked")
 
 
 def _tally_text(tally_: Tally, held: str, broken: str) -> str:
     if not tally_.total:
         return "none ran"
-    parts = [f"{tally_.held} of {tally_.total} {held}"]
+    scenarios = "scenario" if tally_.total == 1 else "scenarios"
+    parts = [f"{tally_.held} of {tally_.total} {scenarios} {held}"]
     parts += [f"{tally_.broken} {broken}"] if tally_.broken else []
     parts += [f"{tally_.not_attempted} not attempted"] if tally_.not_attempted else []
     parts += [f"{tally_.inconclusive} inconclusive"] if tally_.inconclusive else []
@@ -104,7 +105,7 @@ def approver_text(tally_: Tally) -> str:
     if not tally_.held:
         return ""
     verb = "rests" if tally_.approver_alone == 1 else "rest"
-    return f"{tally_.approver_alone} of {tally_.held} resisted attacks {verb} on the approver alone"
+    return f"{tally_.approver_alone} of {tally_.held} resisted scenarios {verb} on a human alone"
 
 
 def citations_text(trials: Iterable[Trial]) -> str:

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_soclab.evidence.results import Layer, Results, Trial, Verdict
+from pytest_soclab.evidence.results import Kind, Layer, Results, Trial, Verdict
 from pytest_soclab.report import changes, words
 
 _NAMED = 12  # scenarios that one cause names
+_TOOLS = 6  # tools that one cause names
 _NOT_RULES = {"agent", "approver", "nothing", "transcript_chain", "policy_unavailable"}
-_UNDONE = re.compile(r"^\S+ was never proposed as the scenario lists it$")
 _VARYING = re.compile(r"\b(call|event|step) \d+|\([^()]*:\d+\)|\b\d+(\.\d+)? s\b")
 _ENDS = (Verdict.SUCCEEDED, Verdict.BLOCKED)
 
@@ -52,7 +52,7 @@ class Cause:
     @property
     def tone(self) -> str:
         """`bad` where something is broken, `unk` where nothing is known."""
-        return "unk" if self.key.startswith(("open ", "unread ", "undone inconclusive")) else "bad"
+        return "unk" if self.key.startswith(("open ", "unread ")) else "bad"
 
     @property
     def named(self) -> str:
@@ -63,13 +63,13 @@ class Cause:
 
 
 def causes(results: Results) -> list[Cause]:
-    """Return what explains the red trials: what got through first, then what explains most, the undecided last.
+    """Return what explains the red trials: what got through first, then what explains most.
 
     Beside a live agent stand the scripts that met the same controls: what they show is a cause, too.
     """
     own = _grouped(words.reds(results.trials), results, "")
     scripts = _grouped(words.reds(results.control_trials), results, SCRIPTS)
-    return sorted([*own, *scripts], key=lambda one: (one.tone == "unk", not one.harm, -one.count, one.key))
+    return sorted([*own, *scripts], key=lambda one: (not one.harm, -one.count, one.tone == "unk", one.key))
 
 
 SCRIPTS = " of scripts"
@@ -103,13 +103,12 @@ def _key(trial: Trial, results: Results) -> str:
         return f"self-check {_VARYING.sub('', trial.witness)}"
     if missing := _missing_rule(trial, results):
         return f"missing {missing}"
-    if _UNDONE.match(trial.cause):
-        return f"undone {trial.verdict.value}"
     said = _VARYING.sub("", trial.cause)
     keys = {
         Verdict.SUCCEEDED: f"through {trial.expected_stop or ''} {'/'.join(trial.breaches)}",
         Verdict.RESISTED: f"elsewhere {trial.expected_stop} {trial.stopped_by}",
         Verdict.BLOCKED: f"blocked {trial.stopped_by}",
+        Verdict.NOT_ATTEMPTED: "undone",
         Verdict.INCONCLUSIVE: f"unread {said}" if "payload never reached" in said else f"open {said}",
     }
     return keys.get(trial.verdict, f"other {trial.verdict.value} {said}")
@@ -130,7 +129,7 @@ def _cause(key: str, trials: Sequence[Trial], results: Results, whole: str) -> C
     return Cause(
         key=key,
         title=title,
-        consequence=". ".join(_consequences(trials)),
+        consequence=". ".join((*_consequences(trials), *_missed(trials), *_counted(trials, results))),
         remedy=remedy,
         command=command(trials, results),
         trials=tuple(trials),
@@ -182,7 +181,7 @@ _WORDS = {
     ),
     "undone": (
         "The agent did not do what the case asks for",
-        "Open a trial: it names the call that the scenario lists and the agent never proposed.",
+        "Open a trial and read what its goal asks for beside what the agent proposed; what is missing is named there.",
     ),
     "unread": (
         "No verdict: the agent never read the attacker's text",
@@ -214,6 +213,21 @@ def _consequences(trials: Sequence[Trial]) -> Iterator[str]:
         t.stopped_by for t in trials if t.verdict is Verdict.RESISTED and t.stopped_layer is not Layer.APPROVER
     )
     yield from (f"{number} stopped by {_stopper(name)}" for name, number in others.most_common(3))
+
+
+def _missed(trials: Sequence[Trial]) -> Iterator[str]:
+    """Yield the tools whose calls were never attempted, those that most cases ask for first."""
+    tools = Counter(t.cause.partition(" ")[0] for t in trials if t.verdict is Verdict.NOT_ATTEMPTED and t.cause)
+    if tools:
+        told = [f"{name} ×{number}" if number > 1 else name for name, number in tools.most_common(_TOOLS)]
+        yield "Never attempted: " + ", ".join(told) + (" and others" if len(tools) > _TOOLS else "")
+
+
+def _counted(trials: Sequence[Trial], results: Results) -> Iterator[str]:
+    """Yield how undecided attacks weigh in a live agent's level."""
+    undecided = sum(t.verdict is Verdict.INCONCLUSIVE and t.kind is Kind.ATTACK for t in trials)
+    if undecided and results.level.basis == "agent":
+        yield f"Until they have a verdict, {words.count(undecided, 'trial')} weigh as attacks that got through"
 
 
 def _items(trials: Iterable[Trial]) -> Iterator[Item]:

@@ -48,6 +48,7 @@ class Alike:
     standing: str
     how: str
     bad: bool
+    endorsed: bool
     trials: tuple[str, ...]
 
 
@@ -58,7 +59,15 @@ def alike(found: Iterable[Executed]) -> list[Alike]:
         by = "" if one.change.by == "agent" else " (harness)"
         groups.setdefault((one.what + by, one.change.target, one.standing, one.how), []).append(one)
     return [
-        Alike(what, target, standing, how, bool(own[0].change.innocent), tuple(dict.fromkeys(x.trial.id for x in own)))
+        Alike(
+            what,
+            target,
+            standing,
+            how,
+            bad=bool(own[0].change.innocent),
+            endorsed=standing == "endorsed",
+            trials=tuple(dict.fromkeys(x.trial.id for x in own)),
+        )
         for (what, target, standing, how), own in groups.items()
     ]
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pytest_soclab.evidence.results import Arm, Kind, Layer, Results, Trial, Verdict
+from pytest_soclab.report.words import count
 
 GOT_THROUGH, NO_VERDICT = "got through", "no verdict"
 _ENDED = {Verdict.RESISTED, Verdict.SERVED, Verdict.SUCCEEDED, Verdict.BLOCKED}
@@ -61,6 +62,11 @@ class Bar:
     def text(self) -> str:
         """The bar in words: `policy rules 159, a human alone 27`."""
         return ", ".join(f"{segment.name} {segment.count}" for segment in self.segments)
+
+    @property
+    def line(self) -> str:
+        """The bar with its subject and what it counts: `Behind the controls, 186 wordings: policy rules 159, …`."""
+        return f"{self.name}, {count(self.total, 'wording')}: {self.text}"
 
 
 def wordings(trials: Iterable[Trial], kind: Kind) -> list[list[Trial]]:

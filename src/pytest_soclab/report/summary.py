@@ -184,7 +184,7 @@ def _gates(gates: Sequence[Gate]) -> Block:
     head = f"### Gates: {prose(words.gates_passed(gates))}"
     others = [g for g in gates if g.status is not GateStatus.PASSED]
     rows = [
-        f"- {words.GATE_SIGNS[g.status]} **{prose(words.spoken(g.name))}** {g.status.value}: {prose(g.why)}"
+        f"- {words.GATE_SIGNS[g.status]} **{prose(words.gate_name(g.name))}** {g.status.value}: {prose(g.why)}"
         for g in others
     ]
     return [head, "", *rows] if rows else [head]

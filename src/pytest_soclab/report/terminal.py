@@ -190,7 +190,7 @@ def _evidence(results: Results) -> Iterator[Block]:
         if view.trials:
             yield from _arm(view, bool(results.arms))
     for number, one in enumerate(stops.bars(results)):
-        yield ("" if number else "stopped by", f"{one.name}: {one.text}", "plain")
+        yield ("" if number else "stopped by", one.line, "plain")
     yield ("corpus", words.coverage_text(results), "plain")
     if results.adaptive is not None:
         yield ("repeats", words.repeats_text(results.adaptive), "plain")
@@ -219,7 +219,7 @@ def _gates(results: Results, verbosity: int) -> Iterator[Block]:
     for gate in results.gates:
         if verbosity > 0 or gate.status is not GateStatus.PASSED:
             tone: Tone = "plain" if gate.status is GateStatus.PASSED else "bad"
-            yield ("", f"{words.GATE_SIGNS[gate.status]} {words.spoken(gate.name)}: {gate.why}", tone)
+            yield ("", f"{words.GATE_SIGNS[gate.status]} {words.gate_name(gate.name)}: {gate.why}", tone)
 
 
 def _red(results: Results, verbosity: int) -> Iterator[Block]:

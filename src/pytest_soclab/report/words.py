@@ -83,6 +83,7 @@ def spoken(name: str) -> str:
     return name.replace("_", " ")
 
 
+gate_name = rounding.gate_name
 percent = rounding.percent
 """One rounding on every surface: no printed bound is better than the real one."""
 
@@ -301,7 +302,7 @@ def gates_passed(gates: Sequence[Gate]) -> str:
 
 def gates_text(gates: Sequence[Gate]) -> str:
     """Return `8 of 9 gates passed: approval bypass failed`, where no list of the gates follows."""
-    others = [f"{spoken(g.name)} {g.status.value}" for g in gates if g.status is not GateStatus.PASSED]
+    others = [f"{gate_name(g.name)} {g.status.value}" for g in gates if g.status is not GateStatus.PASSED]
     return gates_passed(gates) + (f": {', '.join(others)}" if others else "")
 
 
