@@ -20,7 +20,7 @@ from pytest_soclab.evidence.session_log import (
     TrialEnded,
     line_of,
 )
-from pytest_soclab.evidence.store import Artifacts, TranscriptFolder, load_results, transcripts_to_show
+from pytest_soclab.evidence.store import Artifacts, TranscriptFolder, load_results
 from pytest_soclab.policy.ablation import Record, record_of
 
 
@@ -57,7 +57,7 @@ def write(folder: Path, results: Results, session: Stored | None = None) -> list
     previous = load_results(inputs[store.PREVIOUS]) if store.PREVIOUS in inputs else None
     out = Artifacts.into(folder)
     out.write(store.RESULTS, store.results_parts(results))
-    out.write(store.REPORT, html.render(results, transcripts_to_show(folder, results), previous))
+    out.write(store.REPORT, html.render(results, TranscriptFolder(folder), previous))
     out.write(store.SUMMARY, summary.render(results, previous))
     for name, text in live.files(results, TranscriptFolder(folder)):
         out.write(name, text)

@@ -248,7 +248,7 @@ def _page_faults(session: Stored, results: Results) -> Iterator[str]:
     previous = store.load_results(session.inputs[store.PREVIOUS]) if store.PREVIOUS in session.inputs else None
     pages = {
         store.SUMMARY: summary.render(results, previous),
-        store.REPORT: html.render(results, store.transcripts_to_show(folder, results), previous),
+        store.REPORT: html.render(results, store.TranscriptFolder(folder), previous),
     }
     pages |= scores.files(results, store.TranscriptFolder(folder))
     for path in sorted((folder / store.SCORES).rglob("*")):

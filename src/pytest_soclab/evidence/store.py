@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -129,36 +128,15 @@ class Artifacts:
             raise
 
 
-_CHAIN = re.compile(rb',"prev":"[0-9a-f]{64}","seq":(\d+),"type":"(\w+)","hash":"[0-9a-f]{64}"\}$', re.MULTILINE)
-
-
-def _essence(transcript: bytes, trial: str) -> bytes:
-    """Return a transcript without its hashes and the trial's name; empty where the name stands in any other place."""
-    name = trial.encode()
-    text = transcript.replace(b'"grant":"%b/grant-' % name, b'"grant":"/grant-').replace(b'"trial":"%b"' % name, b"")
-    return b"" if name in text else _CHAIN.sub(rb"\1\2", text)
-
-
 class TranscriptFolder(Mapping[str, Sequence[Event]]):
-    """The transcripts of a session by trial id, read when asked for.
+    """The transcripts of a session by trial id, read when asked for."""
 
-    With `alike`, a transcript that differs from the one asked for before in nothing but hashes, grant ids and its name
-    is given as that one: the same list, for whoever shows none of them. Repetitions of a script are read once.
-    """
-
-    def __init__(self, folder: Path, *, alike: bool = False) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folders.session_folder(folder) / TRANSCRIPTS
-        self._alike = alike
-        self._last: tuple[bytes, list[Event]] = (b"", [])
 
     def __getitem__(self, trial: str) -> Sequence[Event]:
         """Return a trial's events; KeyError where there is no transcript."""
-        whole = self._bytes(trial)
-        essence = _essence(whole, trial) if self._alike else b""
-        if not essence or essence != self._last[0]:
-            lines = whole.split(b"\n")  # U+2028 within a text splits nothing
-            self._last = essence, [_event(line) for line in lines if line]
-        return self._last[1]
+        return [_event(line) for line in self._bytes(trial).split(b"\n") if line]  # U+2028 within a text splits nothing
 
     def _bytes(self, trial: str) -> bytes:
         try:
@@ -180,11 +158,6 @@ class TranscriptFolder(Mapping[str, Sequence[Event]]):
     def __len__(self) -> int:
         """Return how many transcripts there are."""
         return sum(1 for _ in self._folder.glob("*.jsonl"))
-
-
-def transcripts_to_show(folder: Path, results: Results) -> TranscriptFolder:
-    """Return the transcripts for a surface that shows neither hashes nor grants; repetitions may be alike."""
-    return TranscriptFolder(folder, alike=any(trial.repetition > 1 for trial in results.trials))
 
 
 def _event(line: bytes) -> Event:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pytest_soclab.evidence.results import Action, ActionCount, ActionState, Arm, Consent, Results, Trial
+
+_TOLD = 8  # changes that one line of a trial names
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,23 @@ def alike(found: Iterable[Executed]) -> list[Alike]:
         )
         for (what, target, standing, how), own in groups.items()
     ]
+
+
+def told(found: Sequence[Executed]) -> list[tuple[str, bool]]:
+    """Return one line for each standing and consent with all that was changed so, and whether such a change is bad."""
+    groups: dict[tuple[str, str, bool], list[str]] = {}
+    for one in found:
+        who = "" if one.change.by == "agent" else " by the harness"
+        bad = bool(one.change.innocent) or not one.change.endorsed
+        groups.setdefault((one.standing, one.how, bad), []).append(f"{one.what} {one.change.target}{who}")
+    return [
+        (f"{standing}, {how}: {', '.join(names[:_TOLD])}" + _more(len(names) - _TOLD), bad)
+        for (standing, how, bad), names in groups.items()
+    ]
+
+
+def _more(left: int) -> str:
+    return f" and {left} more" if left > 0 else ""
 
 
 def classes(results: Results) -> list[tuple[str, ActionCount, bool]]:

@@ -21,11 +21,13 @@ from pytest_soclab.evidence.results import Arm, GateStatus, Kind, Level, Results
 from pytest_soclab.report import causes, changes, compare, known, rungs, sentences, steps_html, stops, view, words
 from pytest_soclab.report import sheet as sheet_
 from pytest_soclab.report import work as work_
+from pytest_soclab.report.courses import Courses
 
 _LONGEST = 600  # characters of one text outside the timelines
 _LIMIT, _LIMIT_PER_TRIAL = 300_000, 2_000  # bytes of the whole page
-_SPARE = 180_000  # bytes shared out among the timelines, of the 300 KB that a report may have beside 2 KB a trial
-_TRIAL_BUDGET = 1_000  # bytes of a trial's timeline; with its head and foot that stays under 2 KB
+_PASSES = 3  # how often the timelines are cut shorter
+_SPARE = 150_000  # bytes shared out among the timelines, of the 300 KB that a report may have beside 2 KB a trial
+_TRIAL_BUDGET = 700  # bytes of a trial's timeline; with its head and foot that stays under 2 KB
 _MOST = 24_000  # bytes of one timeline in a small session
 _OPEN_UP_TO = 120  # trials: with more, scenarios start collapsed
 _GATE_ORDER = (GateStatus.FAILED, GateStatus.UNDECIDED, GateStatus.PASSED)
@@ -38,11 +40,15 @@ def render(results: Results, transcripts: Mapping[str, Sequence[Event]], previou
     A trial without a transcript says so. With `previous`, one section says what changed since.
     """
     limit = _LIMIT + _LIMIT_PER_TRIAL * len(results.trials)
-    text = ""
-    for share in (1.0, 0.5, 0.2):
-        text = _page(results, _Trials(results, transcripts, share).scenarios(), previous)
-        if len(text.encode()) <= limit:
+    share, text = 1.0, ""
+    for _ in range(_PASSES):
+        trials = _Trials(results, transcripts, share)
+        text = _page(results, trials.scenarios(), previous)
+        size = len(text.encode())
+        if size <= limit:
             break
+        room = limit - (size - trials.drawn)
+        share *= max(0.1, 0.9 * room / max(1, trials.drawn))
     return text
 
 
@@ -213,8 +219,9 @@ class _Trials:
         self._by_id = {trial.id: trial for trial in results.trials}
         self._siblings = sheet_.siblings(results) if self._arms else {}
         self._causes = {t.id: number for number, one in enumerate(causes.causes(results), 1) for t in one.trials}
-        self._last: tuple[Sequence[Event], tuple[str, ...], tuple[int, ...]] = ((), (), ())
-        self._timeline = Markup()
+        self._courses = Courses()
+        self.drawn = 0
+        """How many bytes the timelines take that were drawn so far."""
 
     def scenarios(self) -> list[dict[str, Any]]:
         """Return one entry for each scenario."""
@@ -239,27 +246,26 @@ class _Trials:
 
     def _trial(self, trial: Trial) -> dict[str, Any]:
         events = self._transcripts.get(trial.id, ())
+        same = self._courses.same_as(trial, events)
         return {
             "t": trial,
             "name": view.variant_name(trial, self._arms),
             "tone": view.tone(trial),
             "open": trial.id in self._open,
             "started": rfc3339(events[0]["at"]) if events and isinstance(events[0].get("at"), int) else "",
-            "timeline": self._steps(trial, events),
+            "timeline": Markup() if same else self._steps(trial, events),
             "by": words.control_of(trial),
             "tools": " ".join(dict.fromkeys(change.tool for change in trial.changes)),
             "cause": self._causes.get(trial.id, 0),
-            "changes": changes.of([trial]),
+            "same": same,
+            "changes": changes.told(changes.of([trial])),
             "sibling": self._by_id.get(self._siblings.get(trial.id, "")),
         }
 
     def _steps(self, trial: Trial, events: Sequence[Event]) -> Markup:
-        """Return a trial's timeline; that of a repetition with the same transcript is at hand."""
-        read, payload, decisive = self._last  # the list itself is kept: a freed one's place could come again
-        if events is not read or (payload, decisive) != (trial.payload, trial.decisive):
-            self._last = events, trial.payload, trial.decisive
-            self._timeline = Markup(steps_html.timeline(trial, events, self._budget, self._titles))  # noqa: S704  escaped there
-        return self._timeline
+        text = steps_html.timeline(trial, events, self._budget, self._titles)
+        self.drawn += len(text.encode())
+        return Markup(text)  # noqa: S704  escaped there
 
 
 def _facts(trial: Trial) -> list[str]:

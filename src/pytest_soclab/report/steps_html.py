@@ -32,16 +32,20 @@ def timeline(trial: Trial, events: Sequence[Event], budget: int, titles: Titles 
 
 
 _CHANGED = {"free", "unatt", "asked"}
-_ALWAYS, _URGENT = 6, 4
+_URGENT = 4
 
 
 def _elided(items: Sequence[str], made: Sequence[Step], budget: int) -> str:
-    """Keep what changed the world whatever it costs, then what decided or shows the payload, then the others."""
+    """Keep the first change of the world whatever it costs, then what else fits.
+
+    Further changes come before what decided or shows the payload, that before the rest; the trial's head names every
+    change, so that none is hidden by a step that does not fit.
+    """
     changed = [i for i, step in enumerate(made) if step.path in _CHANGED]
     urgent = [i for i, step in enumerate(made) if step.decisive or any(q.quoted and q.quoted.size for q in step.lines)]
-    kept = set(changed[:_ALWAYS])
+    kept = set(changed[:1])
     used = sum(len(items[i].encode()) for i in kept)
-    for i in [*urgent[:_URGENT], *range(len(items))]:
+    for i in [*changed[1:], *urgent[:_URGENT], *range(len(items))]:
         size = len(items[i].encode())
         if i not in kept and used + size <= budget:
             kept.add(i)

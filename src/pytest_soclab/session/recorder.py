@@ -37,7 +37,7 @@ from pytest_soclab.evidence.session_log import (
     TriedAbove,
     line_of,
 )
-from pytest_soclab.evidence.store import Artifacts, transcripts_to_show
+from pytest_soclab.evidence.store import Artifacts, TranscriptFolder
 from pytest_soclab.session import command
 
 _CI = ("GITHUB_REF_NAME", "GITHUB_SHA", "GITHUB_RUN_ID", "CI_COMMIT_REF_NAME", "CI_COMMIT_SHA", "CI_JOB_ID")
@@ -269,7 +269,7 @@ class Recorder:
         collects = gc.isenabled()
         gc.disable()  # the page is made of many small parts; looking through all objects time and again is in vain
         try:
-            page = html.render(results, transcripts_to_show(self.artifacts.folder, results), previous)
+            page = html.render(results, TranscriptFolder(self.artifacts.folder), previous)
         finally:
             if collects:
                 gc.enable()
