@@ -31,7 +31,7 @@ _TRIAL_BUDGET = 700  # bytes of a trial's timeline; with its head and foot that 
 _MOST = 24_000  # bytes of one timeline in a small session
 _OPEN_UP_TO = 120  # trials: with more, scenarios start collapsed
 _GATE_ORDER = (GateStatus.FAILED, GateStatus.UNDECIDED, GateStatus.PASSED)
-_RED_OPEN = 12  # red trials whose transcript starts open
+_RED_OPEN, _RED_BUDGET = 12, 6_000  # red trials whose transcript starts open, and the bytes that each may have
 
 
 def render(results: Results, transcripts: Mapping[str, Sequence[Event]], previous: Results | None = None) -> str:
@@ -263,7 +263,8 @@ class _Trials:
         }
 
     def _steps(self, trial: Trial, events: Sequence[Event]) -> Markup:
-        text = steps_html.timeline(trial, events, self._budget, self._titles)
+        budget = max(self._budget, _RED_BUDGET) if trial.id in self._open else self._budget
+        text = steps_html.timeline(trial, events, budget, self._titles)
         self.drawn += len(text.encode())
         return Markup(text)  # noqa: S704  escaped there
 

@@ -169,7 +169,8 @@ def _resisted(trial: Trial) -> str:
 def cause_beyond(trial: Trial) -> str:
     """Return the trial's cause where the verdict's text does not already say it."""
     if trial.verdict is Verdict.SUCCEEDED:
-        return trial.cause.removeprefix("nothing stopped it: ")
+        said, _, seen = trial.cause.partition(": ")
+        return f"seen by the oracles {seen}" if said == "nothing stopped it" and seen else trial.cause
     told = trial.verdict is Verdict.RESISTED and (not trial.passed or trial.cause.startswith("stopped by "))
     return "" if told or trial.cause in verdict_text(trial) else trial.cause
 
