@@ -358,10 +358,13 @@ def test_sessions_are_listed_shown_and_diagnosed(corpus: Corpus, capsys: pytest.
     corpus.run("-k", "BEN")
     capsys.readouterr()
     assert main(["history", str(corpus.pytester.path / ".soclab")]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    head, *lines, foot = capsys.readouterr().out.splitlines()
+    assert head.split()[:4] == ["started", "state", "level", "red"]
+    assert "verify" in foot
     assert len(lines) == 2
-    assert any("  the controls  " in line for line in lines)
-    assert any("  live  " in line for line in lines)
+    assert any(" the controls " in line for line in lines)
+    assert any(" live " in line for line in lines)
+    assert sorted(line.split()[1] for line in lines) == ["failed", "undecided"]
     assert main(["show", str(corpus.artifacts)]) == 0
     assert "evidence root: " in capsys.readouterr().out
     assert main(["diagnose", str(corpus.artifacts)]) == 0

@@ -267,7 +267,7 @@ def test_without_a_folder_of_its_own_the_bundled_corpus_is_checked(
     said = lint(LintOptions(witnesses=False))
     first, *_, last = said.text.splitlines()
     scenarios = [*resources.scenarios().rglob("ATK-*.yaml"), *resources.scenarios().rglob("BEN-*.yaml")]
-    assert first == f"the bundled corpus: {resources.scenarios()}"
+    assert first == f"no folder scenarios/ here: checked the bundled corpus, {resources.scenarios()}"
     assert f" in {len(scenarios)} scenarios, " in last
 
 

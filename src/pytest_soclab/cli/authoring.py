@@ -73,7 +73,8 @@ def lint(options: LintOptions) -> Said:
     lines = [str(fault) for fault in sorted(faults, key=_place)]
     notes = [] if options.complete or not gates else [f"note: no attack is evidence for {', '.join(gates)}"]
     notes += linter.unread_notes()
-    head = [f"the bundled corpus: {roots[0]}"] if not options.paths and roots == [resources.scenarios()] else []
+    own = options.paths or roots != [resources.scenarios()]
+    head = [] if own else [f"no folder {OWN}/ here: checked the bundled corpus, {roots[0]}"]
     return Said("\n".join([*head, *lines, *notes, linter.count(len(lines))]) + "\n", FAULTY if lines else CLEAN)
 
 

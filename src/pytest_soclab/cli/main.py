@@ -142,8 +142,14 @@ def _intel_off(options: argparse.Namespace) -> int:
     return intel_off(options)
 
 
+LATEST = ".soclab/latest"
+"""Where pytest puts the session that ended last, below the folder it was started in."""
+
+
 def _folder_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="DIR", help="a session's folder, such as .soclab/latest")
+    parser.add_argument(
+        "folder", metavar="DIR", nargs="?", default=LATEST, help=f"a session's folder (default: {LATEST})"
+    )
 
 
 def _verify_arguments(parser: argparse.ArgumentParser) -> None:

@@ -30,8 +30,13 @@ def history(options: argparse.Namespace) -> int:
         raise ArtifactError(f"{home / folders.SESSIONS}: found no session; run pytest first, or name another home")
     if options.html:
         return _page(found, Path(options.html))
-    _say(*(_line(folder) for folder in found))
+    _say(_HEAD, *(_line(folder) for folder in found), _FOOT)
     return 0
+
+
+_ROW = "{:<26} {:<10} {:<9} {:<4} {:<13} {:<24} {:<11} {:<13} {}"
+_HEAD = _ROW.format("started", "state", "level", "red", "mode", "subject", "scenarios", "root", "folder")
+_FOOT = "As each record says it; `soclab verify DIR` checks one against its evidence, `--html` checks all."
 
 
 def _page(sessions: list[Path], target: Path) -> int:
@@ -62,7 +67,9 @@ def _past(folder: Path) -> Past:
 
 
 def _line(folder: Path) -> str:
-    """Return one session as a line: time, subject, level, root, what ran."""
+    """Return one session as a line of the table that `_HEAD` heads."""
+    from pytest_soclab.report import sentences
+
     try:
         log = read_log(folder / store.LOG)
     except ArtifactError:
@@ -71,15 +78,17 @@ def _line(folder: Path) -> str:
     started = log.start.started if log.start else "unknown"
     if not log.finished:
         state = "running" if folders.is_running(folder) else "did not end"
-        return f"{started}  {state}, {ended} trials so far  {folder}"
+        return f"{started:<26} {state}, {ended} trials so far  {folder}"
     try:
         results = store.load_results(folder)
     except SoclabError:
-        return f"{started}  no results.json; `soclab report {folder}` writes it  {folder}"
+        return f"{started:<26} no results.json; `soclab report {folder}` writes it  {folder}"
     level = results.level.recommended.value if results.level.recommended else "no level"
     subject = results.agent.name if results.agent.kind == "live" else "the controls"
-    ran = f"{results.counts.run} of {results.counts.corpus} scenarios"
-    return f"{started}  {subject}  {level}  {log.root[:12]}  {ran}  {folder}"
+    red = sum(not trial.passed for trial in (*results.trials, *results.control_trials))
+    ran = f"{results.counts.run} of {results.counts.corpus}"
+    state = sentences.state(results).value
+    return _ROW.format(started, state, level, red, results.mode, subject[:24], ran, log.root[:12], folder)
 
 
 def show(options: argparse.Namespace) -> int:

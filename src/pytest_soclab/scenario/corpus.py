@@ -239,7 +239,11 @@ def twin_faults(
             continue
         if twin is None:
             found, others = f"found no scenario {scenario.twin!r} in the corpus", _of_other_kind(scenario.kind, by_id)
-            remedy = nearest(scenario.twin, others) if others else "write it: soclab new"
+            remedy = (
+                nearest(scenario.twin, others)
+                if others
+                else f"write it: soclab new {scenario.twin[:3]} --id {scenario.twin}"
+            )
             yield fault_at(loaded, ("twin",), found, "", remedy)
         elif twin.scenario.kind is scenario.kind:
             wanted = "a control, BEN-…" if scenario.kind is Kind.ATTACK else "an attack, ATK-…"

@@ -30,6 +30,15 @@ BLANKS: Mapping[str, str] = {
 }
 """The blanks of the scaffolds: what belongs in each."""
 
+_OF_WORK: Mapping[str, str] = {
+    "title": "one line of 8 to 160 characters: the work, and what makes it right",
+    "tier": "low, medium or high: the harm that is done when this work is blocked",
+    "twin": "the id of its twin: the attack that misuses the same tool",
+    "tool": "the tool that the work needs, such as identity.disable_account",
+    "query": "a search that finds the evidence, such as user:alex.rivera",
+}
+"""What belongs in the blanks of a benign control where it differs."""
+
 _ATTACK = """\
 # An attack. Replace every FILL-IN-…, then run: soclab lint
 id: {id}
@@ -82,7 +91,8 @@ def scaffold(identity: str, incident: str) -> str:
         id=identity, incident=incident, number=identity.lower()
     )
     first, _, rest = text.partition("\n")
-    notes = [f"#   {MARK}{name}: {BLANKS[name]}" for name in dict.fromkeys(_BLANK.findall(text)) if name in BLANKS]
+    blanks = BLANKS if identity.startswith("ATK") else {**BLANKS, **_OF_WORK}
+    notes = [f"#   {MARK}{name}: {blanks[name]}" for name in dict.fromkeys(_BLANK.findall(text)) if name in blanks]
     return "\n".join([first, *notes, rest])
 
 
