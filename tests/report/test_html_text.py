@@ -14,7 +14,18 @@ import pytest
 
 from pytest_soclab.assurance.profile import load_profile
 from pytest_soclab.evidence.ledger import Event
-from pytest_soclab.evidence.results import Arm, Kind, Layer, Level, Results, Trial, Verdict
+from pytest_soclab.evidence.results import (
+    Action,
+    ActionState,
+    Arm,
+    Consent,
+    Kind,
+    Layer,
+    Level,
+    Results,
+    Trial,
+    Verdict,
+)
 from pytest_soclab.report import causes, html, rungs, sarif, steps_html
 
 from . import build, hostile
@@ -351,3 +362,21 @@ def test_what_explains_most_comes_first_and_says_how_the_undecided_weigh() -> No
     assert first.consequence == "Until they have a verdict, 3 trials weigh as attacks that got through"
     scripted = record.model_copy(update={"level": record.level.model_copy(update={"basis": "controls"})})
     assert causes.causes(scripted)[0].consequence == ""
+
+
+def test_harm_that_an_agent_did_is_one_cause_whatever_rule_was_to_stop_the_attack() -> None:
+    harm = Action(
+        call=1, seq=5, by="agent", tool="endpoint.isolate_host", kind="host_isolated", target="wks-1", endorsed=False,
+        state=ActionState.EXECUTED, consent=Consent.APPROVED, innocent="not guilty: wks-1",
+    )  # fmt: skip
+    first, second, _ = [trial for trial in build.trials_of() if trial.kind is Kind.ATTACK][:3]
+    trials = [
+        build.changed(
+            trial, verdict=Verdict.SUCCEEDED, passed=False, agent_kind=kind, expected_stop=rule, changes=(harm,)
+        )
+        for trial, kind, rule in ((first, "live", "scope"), (second, "live", "protected_asset"))
+    ]
+    (cause,) = causes.causes(build.results(trials, agent_kind="live"))
+    assert (cause.title, cause.count, cause.harm) == ("The agent harmed somebody or something innocent", 2, True)
+    assert "host isolated wks-1 ×2" in cause.consequence
+    assert "A human was asked and approved" in cause.consequence
