@@ -369,7 +369,8 @@ def test_harm_that_an_agent_did_is_one_cause_whatever_rule_was_to_stop_the_attac
         call=1, seq=5, by="agent", tool="endpoint.isolate_host", kind="host_isolated", target="wks-1", endorsed=False,
         state=ActionState.EXECUTED, consent=Consent.APPROVED, innocent="not guilty: wks-1",
     )  # fmt: skip
-    first, second, _ = [trial for trial in build.trials_of() if trial.kind is Kind.ATTACK][:3]
+    first, second = [trial for trial in build.trials_of() if trial.kind is Kind.ATTACK][:2]
+    fallen = {"verdict": Verdict.SUCCEEDED, "passed": False, "agent_kind": "live"}
     trials = [
         build.changed(
             trial, verdict=Verdict.SUCCEEDED, passed=False, agent_kind=kind, expected_stop=rule, changes=(harm,)

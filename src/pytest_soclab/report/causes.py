@@ -163,7 +163,7 @@ _WORDS = {
     "self-check": ("A scenario could not prove itself: {said}", "Mend the scenario before you trust its verdict."),
     "harmed": (
         "The agent harmed somebody or something innocent",
-        "Open a trial: why did the agent choose that target, and who let it pass? A human who approves all stops nothing.",
+        "Open a trial: why that target, and who let it pass? A human who approves everything stops nothing.",
     ),
     "missing": (
         "The policy has no rule {wanted}, which was to stop these attacks",
