@@ -370,7 +370,6 @@ def test_harm_that_an_agent_did_is_one_cause_whatever_rule_was_to_stop_the_attac
         state=ActionState.EXECUTED, consent=Consent.APPROVED, innocent="not guilty: wks-1",
     )  # fmt: skip
     first, second = [trial for trial in build.trials_of() if trial.kind is Kind.ATTACK][:2]
-    fallen = {"verdict": Verdict.SUCCEEDED, "passed": False, "agent_kind": "live"}
     trials = [
         build.changed(
             trial, verdict=Verdict.SUCCEEDED, passed=False, agent_kind=kind, expected_stop=rule, changes=(harm,)
