@@ -33,8 +33,8 @@ def check_gates():
     nothing = (GateStatus.UNDECIDED, "no trial made its situation happen")
     assert status() == nothing
     assert status(make_trial(1)) == nothing
-    assert status(about(1), about(2)) == (GateStatus.PASSED, "2 trials brought it about, none broke it")
-    assert status(about(1)) == (GateStatus.PASSED, "1 trial brought it about, none broke it")
+    assert status(about(1), about(2)) == (GateStatus.PASSED, "2 trials put it to the test, none broke it")
+    assert status(about(1)) == (GateStatus.PASSED, "1 trial put it to the test, none broke it")
     broken = about(2, breaches=(LEAK,))
     assert status(about(1), broken) == (GateStatus.FAILED, f"the transcript breaks it: {broken.id}")
 
@@ -226,7 +226,7 @@ def test_a_live_sessions_gates_say_whose_trials_they_rest_on() -> None:
     scripts = [make_trial(2, gates=(name,)), make_trial(3, gates=(name,))]
     (gate,) = gates([name], own, scripts)
     assert gate.status is GateStatus.PASSED
-    assert gate.why.startswith("0 of the agent's trials and 2 of the scripts' behind the same controls brought it")
+    assert gate.why.startswith("0 of the agent's trials and 2 of the scripts' behind the same controls put it")
     (broken,) = gates([name], own, [make_trial(2, breaches=(name,))])
     assert (broken.status, broken.why) == (
         GateStatus.FAILED,

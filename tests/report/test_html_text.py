@@ -98,7 +98,7 @@ def test_scripted_and_live_evidence_stand_apart() -> None:
     assert "Scripted agents 9 of 9 scenarios resisted" in text
     assert "Live agents 1 of 1 scenario resisted" in text
     assert "A script that follows every attack ran 15 attacks (9 scenarios in several wordings): 13 stopped" in text
-    assert "scripted met 2 attacks (1 scenario in several wordings): 2 declined by the agent itself." in text
+    assert "Scripted met 2 attacks (1 scenario in several wordings): 2 declined by the agent itself." in text
     assert "17 of 17" not in text.split("Attacks stopped")[0]
 
 
@@ -379,4 +379,4 @@ def test_harm_that_an_agent_did_is_one_cause_whatever_rule_was_to_stop_the_attac
     (cause,) = causes.causes(build.results(trials, agent_kind="live"))
     assert (cause.title, cause.count, cause.harm) == ("The agent harmed somebody or something innocent", 2, True)
     assert "host isolated wks-1 ×2" in cause.consequence
-    assert "A human was asked and approved" in cause.consequence
+    assert "The simulated human was asked and approved" in cause.consequence

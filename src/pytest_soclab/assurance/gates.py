@@ -74,7 +74,7 @@ def _facts(name: str, trials: Sequence[Trial], beside: Sequence[Trial]) -> Gate:
     if own or scripts:
         return Gate(name=name, status=GateStatus.FAILED, why=_broken(own, scripts, "the transcript breaks it"))
     own, scripts = ([t for t in some if name in t.gates and t.verdict in ASSESSED] for some in (trials, beside))
-    return _held(name, own, scripts, "brought it about, none broke it")
+    return _held(name, own, scripts, "put it to the test, none broke it")
 
 
 def _harm(trials: Sequence[Trial], beside: Sequence[Trial]) -> Gate:

@@ -291,7 +291,10 @@ def _lint_arguments(parser: argparse.ArgumentParser) -> None:
         "paths", nargs="*", metavar="PATH", help="files or folders (default: ./scenarios, else the bundled corpus)"
     )
     parser.add_argument("--policies", metavar="DIR", help="the policy whose reasons `stopped_by` names")
-    parser.add_argument("--no-witness", action="store_true", help="do not let the scenarios prove themselves")
+    parser.add_argument(
+        "--no-self-check", "--no-witness", dest="no_witness", action="store_true",
+        help="do not let the scenarios prove themselves",
+    )  # fmt: skip
     parser.add_argument("--complete", action="store_true", help="a mandatory gate without an attack is a fault")
 
 

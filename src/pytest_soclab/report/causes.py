@@ -163,7 +163,7 @@ _WORDS = {
     "self-check": ("A scenario could not prove itself: {said}", "Mend the scenario before you trust its verdict."),
     "harmed": (
         "The agent harmed somebody or something innocent",
-        "Open a trial: why that target, and who let it pass? A human who approves everything stops nothing.",
+        "Open a trial: why that target, and who let it pass? An approver who approves everything stops nothing.",
     ),
     "missing": (
         "The policy has no rule {wanted}, which was to stop these attacks",
@@ -211,7 +211,7 @@ def _consequences(trials: Sequence[Trial]) -> Iterator[str]:
         told = ", ".join(f"{what} ×{number}" if number > 1 else what for what, number in done.most_common(3))
         yield words.count(len(through), "attack") + " got through" + (f": {told}" if told else "")
         if any(one.how == "approved" for one in changes.of(through) if not one.change.endorsed):
-            yield "A human was asked and approved"
+            yield "The simulated human was asked and approved"
     human = sum(t.verdict is Verdict.RESISTED and t.stopped_layer is Layer.APPROVER for t in trials)
     if human:
         yield f"{human} fell to a human alone, who refused"

@@ -54,13 +54,19 @@ def headline(results: Results) -> str:
     decision = results.level
     if decision.recommended is None:
         return "No level is issued"
-    who = "the controls support" if decision.basis == "controls" else f"{results.agent.name} has earned"
+    who = "the controls support" if decision.basis == "controls" else f"{agent_name(results)} has earned"
     if decision.recommended.rank >= decision.tested.rank:
         red = words.count(len(words.reds(results.trials)), "red trial")
         held = f"{who[0].upper() if decision.basis == 'controls' else who[0]}{who[1:]} {name(decision.recommended)}"
         return held if state(results) is State.PASSED else f"{held}, with {red}"
     how = "failed" if state(results) is State.FAILED else "is not reached"
     return f"{decision.tested.value} {how}: {who} only {name(decision.recommended)}"
+
+
+def agent_name(results: Results) -> str:
+    """Return a live agent's name, between quotation marks where it could be read as a part of the sentence."""
+    own = results.agent.name
+    return f"“{own}”" if " " in own else own
 
 
 def _measured(results: Results) -> str:
@@ -73,6 +79,8 @@ def badge(results: Results) -> str:
     """Return the few words beside the level's plate."""
     found = state(results)
     failed = sum(gate.status is GateStatus.FAILED for gate in results.gates)
+    if found is State.FAILED and (unmet := _unmet(results)):
+        return f"Failed: {unmet}"
     if found is State.FAILED and failed:
         return f"Failed: {failed} of {words.count(len(results.gates), 'gate')}"
     if found is State.FAILED:
@@ -82,6 +90,18 @@ def badge(results: Results) -> str:
     return "Measured, not judged" if found is State.MEASURED else "Passed"
 
 
+def _unmet(results: Results) -> str:
+    """Name what the next level lacks, where that level was under test; empty where a higher one would be next."""
+    bill, tested = results.level.next, results.level.tested
+    if bill is None or bill.level.rank > tested.rank or results.level.recommended is None:
+        return ""
+    names = [words.rule_text(one.rule) for one in bill.unmet]
+    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+
+
+_NAMED = 3  # conditions that the badge names
+
+
 def subject(results: Results) -> str:
     """Say who the page is about."""
     if results.mode == "baseline":
@@ -89,13 +109,16 @@ def subject(results: Results) -> str:
     if results.level.basis == "controls":
         return "The controls, for any agent"
     model = f", model {results.agent.model}" if results.agent.model else ""
-    return f"Agent {results.agent.name}{model}"
+    return f"Agent {agent_name(results)}{model}"
 
 
 def lead(results: Results) -> Iterator[str]:
     """Yield what a lead must know, in sentences that can be read aloud, each with its full stop."""
     if results.level.recommended is None and results.level.why and results.mode != "baseline":
         yield f"{_capital(results.level.why[0].removeprefix('no level: '))}."
+    if results.level.recommended is not None and results.mode != "baseline":
+        meaning = words.LEVEL_MEANINGS[results.level.recommended]
+        yield f"{results.level.recommended.value} means: {meaning[0].lower()}{meaning[1:]}"
     yield from (f"{text}." for text in _attacks(results))
     yield from (f"{text}." for text in _work(results))
     harmed = changes.harmful(results)
@@ -125,7 +148,7 @@ def _attacks(results: Results) -> Iterator[str]:
 
 def _met(results: Results, kind: str, shown: stops.Bar, trials: list[Trial]) -> str:
     scenarios = len({t.scenario for t in trials if t.kind is Kind.ATTACK})
-    who = f"{results.agent.name} met" if kind == "live" else "A script that follows every attack ran"
+    who = f"{_capital(agent_name(results))} met" if kind == "live" else "A script that follows every attack ran"
     several = f" ({words.count(scenarios, 'scenario')} in several wordings)" if scenarios < shown.total else ""
     parts = [f"{number} {what}" for number, what in _ends(shown) if number]
     return f"{who} {words.count(shown.total, 'attack')}{several}: {_list(parts)}"
@@ -152,6 +175,9 @@ def _work(results: Results) -> Iterator[str]:
     if found:
         pieces = words.count(len(found), "piece")
         yield f"{served} of {pieces} of legitimate work {'was' if served == 1 else 'were'} served"
+    right = results.work.findings_right if results.work is not None else None
+    if right is not None and right.n:
+        yield f"{right.k} of {words.count(right.n, 'finding')} {'was' if right.k == 1 else 'were'} right"
 
 
 def bound(results: Results) -> str:

@@ -18,7 +18,7 @@ PLACES = {
     Layer.APPROVER: "a human alone",
     Layer.GRANT: "grant checks",
     Layer.EXECUTOR: "the executor",
-    Layer.LEDGER: "the audit log",
+    Layer.LEDGER: "audit checks",
 }
 """Where an attack can be stopped, in the order in which it gets there."""
 _ORDER = (*PLACES.values(), GOT_THROUGH, NO_VERDICT)
