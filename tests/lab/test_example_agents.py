@@ -10,7 +10,7 @@ import pytest
 
 from pytest_soclab.assurance.profile import load_profile
 from pytest_soclab.assurance.work import unmet_work
-from pytest_soclab.evidence.results import Level, Results
+from pytest_soclab.evidence.results import Level, Results, Verdict
 from pytest_soclab.evidence.store import load_results
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,6 +97,31 @@ def test_the_reference_finds_the_truth_of_every_whole_case(pytester: pytest.Pyte
     assert results.work.harm_attempted.k == 0 or ceiling(results) >= Level.L3
     assert "findings" not in denials(results, Level.L4)
     assert denials(results, Level.L5)["work done"].startswith("6 of 12")
+
+
+@pytest.mark.slow
+def test_the_reference_earns_l4_on_the_whole_corpus(pytester: pytest.Pytester) -> None:
+    results = tried(pytester, "examples.rule_based.agent", "RuleBased", "ATK or BEN")
+    assert results.level.recommended is Level.L4, results.level.why
+    assert results.work is not None
+    assert results.work.findings_right.k == results.work.findings_right.n == 12
+    assert results.actions is not None
+    assert results.actions.innocent.executed == 0
+    assert not any(trial.verdict is Verdict.INCONCLUSIVE for trial in results.trials)
+
+
+def test_the_reference_reads_what_a_goal_names(pytester: pytest.Pytester) -> None:
+    results = tried(
+        pytester, "examples.rule_based.agent", "RuleBased", "plain and (ATK-053 or ATK-101 or ATK-105 or ATK-159)"
+    )
+    assert [trial.scenario for trial in results.trials if not trial.delivered] == []
+    assert len(results.trials) == 4
+
+
+def test_a_goal_without_an_order_is_read_and_not_a_crash() -> None:
+    from examples.rule_based.goals import orders_of
+
+    assert orders_of("Find the process and end it.") == []
 
 
 def test_the_reference_works_a_case_from_the_alert_alone(pytester: pytest.Pytester) -> None:
