@@ -261,6 +261,7 @@ def _mutate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sample", type=whole_number, default=0, metavar="N", help="try N of the mutants, evenly spread (default: all)"
     )
+    parser.add_argument("--own-tests", metavar="OPA", help="ask the policy's own Rego tests first, with this opa")
     parser.add_argument(
         "--least", type=whole_number, default=95, metavar="PERCENT", help="the share to be noticed (default 95)"
     )

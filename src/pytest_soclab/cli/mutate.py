@@ -15,6 +15,7 @@ from pytest_soclab.base.settings import Settings
 from pytest_soclab.evidence.store import load_results
 from pytest_soclab.policy.model import PolicySource
 from pytest_soclab.policy.mutation import Adequacy, Question, adequacy
+from pytest_soclab.policy.own_tests import OwnTests
 from pytest_soclab.report.words import count
 from pytest_soclab.trials.lab import Lab
 from pytest_soclab.trials.reach.asking import alike, constants
@@ -36,7 +37,8 @@ def mutate(options: argparse.Namespace, source: PolicySource) -> int:
         mark = (alike(question.input, known), question.expected_stop) if known is not None else len(asked)
         asked.setdefault(mark, question)
     kinds = sorted(lab.registry.changes)
-    found = adequacy(source, list(asked.values()), kinds, options.seconds, sample=options.sample)
+    tests = OwnTests(options.own_tests, source).notice if options.own_tests else None
+    found = adequacy(source, list(asked.values()), kinds, options.seconds, sample=options.sample, own_tests=tests)
     _tell(found, len(asked))
     return 0 if not found.untried and found.share * 100 >= options.least else 1
 
@@ -67,6 +69,8 @@ def _tell(found: Adequacy, asked: int) -> None:
     tried = found.noticed + len(found.survivors)
     share = f"{found.share:.1%}" if tried else "none tried"
     lines.append(f"{found.noticed:,} of {count(tried, 'mutant')} noticed ({share}) by {count(asked, 'question')}")
+    if found.by_tests:
+        lines.append(f"{found.by_tests:,} of them by the policy's own tests, which were asked first")
     if found.invalid:
         lines.append(f"{count(found.invalid, 'mutant')} no engine loads, and counted nowhere")
     if found.untried:

@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +48,12 @@ def check(source: PolicySource) -> str:
 
 
 def _version(opa: str) -> str:
-    done = _run(opa, "version")
+    done = run(opa, "version")
     found = re.search(r"^Version: (\S+)", done.stdout, re.MULTILINE) if done is not None else None
     return found[1] if found else ""
 
 
-def _run(opa: str, *arguments: str) -> subprocess.CompletedProcess[str] | None:
+def run(opa: str, *arguments: str) -> subprocess.CompletedProcess[str] | None:
     """Return what a run of OPA said, None where it did not end well enough to say anything."""
     command = [opa, *arguments]
     try:
@@ -68,21 +68,22 @@ def _refusal(opa: str, source: PolicySource) -> list[Fault]:
     """Return what `opa check --strict` has against a policy, else what `opa build` has; no answer is something too."""
     with tempfile.TemporaryDirectory(prefix="soclab-") as folder:
         root = Path(folder).resolve() / "policy"
-        _write(source, root)
+        write(source.modules, source.data, root)
         steps = {"check --strict": _CHECK, "build": (*_BUILD, "--output", str(Path(folder) / "bundle.tar.gz"))}
         for asked, words in steps.items():
-            done = _run(opa, *words, str(root))
+            done = run(opa, *words, str(root))
             if done is None or done.returncode != 0:
                 return list(_faults(done, source, root, asked))
         return []
 
 
-def _write(source: PolicySource, root: Path) -> None:
-    for name, text in source.modules.items():
+def write(modules: Mapping[str, str], data: Mapping[str, Any], root: Path) -> None:
+    """Write a policy as OPA reads it from a folder."""
+    for name, text in modules.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="")
-    (root / "data.json").write_text(json.dumps(source.data), encoding="utf-8")
+    (root / "data.json").write_text(json.dumps(data), encoding="utf-8")
 
 
 def _faults(
