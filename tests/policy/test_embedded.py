@@ -404,3 +404,11 @@ def test_not_after_every_and_over_a_set_is_accepted(policy_dir):
 
 def test_every_proved_builtin_works_here():
     assert working() == PROBES.keys()
+
+
+@pytest.mark.parametrize("number", [5.0000001, 0.1234567, 1e-9, 99.9999999])
+def test_a_fraction_that_the_engine_would_round_is_no_answer(policy_dir, number):
+    limited = engine(policy_dir, DENY + 'reasons contains "a" if input.size <= 5\n\nreasons contains "b"\n')
+    assert limited.decide({"size": 4.500001}).reasons == ("a", "b")
+    with pytest.raises(PolicyUnavailable, match="more than six decimal places"):
+        limited.decide({"size": number})

@@ -223,3 +223,18 @@ def test_a_mapped_reason_can_be_taken_out(tmp_path):
 )
 def test_a_mapping_that_says_nothing_is_refused(tmp_path, mapped, told):
     assert told in refused(crown(tmp_path, mapped))
+
+
+@pytest.mark.parametrize("number", ["010", "-0777", "+08", "0b11", "1_000", "0X1F", "0x_1F", "1_0.5"])
+def test_a_number_that_opa_reads_as_another_one_is_refused(policy_dir, number):
+    said = refused(policy_dir(DECIDES, data__yaml=f"soclab:\n  most: {number}\n"))
+    assert f"data.yaml:2:9: found the number '{number}'" in said
+
+
+@pytest.mark.parametrize("text", ["'010'", "10", "0", "-5", "0.5", "1e3", "0x1F", "0o10", "2024-01-01", "T_1", "1.2.3"])
+def test_a_number_that_every_yaml_reads_alike_and_text_are_taken(policy_dir, text):
+    load_policy(policy_dir(DECIDES, data__yaml=f"soclab:\n  most: {text}\n"))
+
+
+def test_half_a_character_in_json_data_is_refused(policy_dir):
+    assert "half of a character" in refused(policy_dir(DECIDES, data__json='{"note": "\\ud800"}'))

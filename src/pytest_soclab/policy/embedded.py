@@ -227,6 +227,8 @@ class _Filler:
             return self._integer(self._into, int(value))
         if self._whole_numbers:
             raise PolicyUnavailable(f"the policy adds or subtracts, and the input holds the fraction {quote(value)}")
+        if float(f"{value:f}") != value:  # the engine keeps six places and would judge another number
+            raise PolicyUnavailable(f"the input holds the fraction {quote(value)}, of more than six decimal places")
         return self._float(self._into, value)
 
     def _put_object(self, value: Mapping[str, Any], depth: int) -> Any:

@@ -14,7 +14,7 @@ from pytest_soclab.base.errors import Fault, PolicyError, ScenarioError, nearest
 from pytest_soclab.evidence.ledger import digest
 from pytest_soclab.policy.model import PACKAGE, PolicySource, Rule
 from pytest_soclab.policy.rego_text import Module, deny_rules, parse
-from pytest_soclab.reading.yaml_source import load_plain
+from pytest_soclab.reading.yaml_source import load_for_others
 
 MAX_BYTES = 1_048_576
 MAX_INTEGER = 2**53
@@ -157,7 +157,7 @@ def _bytes(path: Path) -> bytes:
 
 def _plain(path: Path) -> dict[str, Any]:
     try:
-        return dict(_json(path) if path.suffix == ".json" else load_plain(_text(path), str(path)))
+        return dict(_json(path) if path.suffix == ".json" else load_for_others(_text(path), str(path)))
     except ScenarioError as error:
         raise PolicyError(*error.faults) from None
 
@@ -180,7 +180,13 @@ def _json(path: Path) -> Any:
         raise PolicyError(Fault("nests too deep to be read", str(path), remedy="flatten it")) from None
     if not isinstance(value, dict):
         raise PolicyError(Fault(f"found {quote(value)}", str(path), 1, 1, expected="an object"))
+    if _HALF.search(json.dumps(value, ensure_ascii=False)):
+        found = "found half of a character (a surrogate)"
+        raise PolicyError(Fault(found, str(path), expected="whole characters", remedy="mend the escape \\ud8…"))
     return value
+
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

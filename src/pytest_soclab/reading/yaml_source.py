@@ -338,3 +338,39 @@ def _json_scalar(value: Any) -> bool:
 def load_plain(text: str, name: str) -> Any:
     """Return the value of YAML text that holds a mapping. Raises as `read` does."""
     return parse(text, name).value
+
+
+_OTHER_NUMBER = re.compile(
+    r"[-+]?(0[0-9_]+|0[bB][01_]+|0X[0-9a-fA-F_]+|0x[0-9a-fA-F_]*_[0-9a-fA-F_]*|[0-9][0-9.]*_[0-9_.]*)"
+)
+
+
+def load_for_others(text: str, name: str) -> Any:
+    """Return the value of YAML text that readers of an older YAML read, too, such as the data of a policy.
+
+    Raises:
+        ScenarioError: as `read` does, and for a number that such a reader takes for another one, as 010 for 8.
+    """
+    document = parse(text, name)
+    faults = [
+        Fault(
+            f"found the number {quote(node.value)}", name, node.start_mark.line + 1, node.start_mark.column + 1,
+            expected="a number that every version of YAML reads alike",
+            remedy="write it without leading zeros, prefix and underscores, or in quotes where it is text",
+        )
+        for node in _scalars(document._root)
+        if not node.style and _OTHER_NUMBER.fullmatch(str(node.value))
+    ]  # fmt: skip
+    if faults:
+        raise ScenarioError(*faults)
+    return document.value
+
+
+def _scalars(root: Any) -> Iterator[Any]:
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(getattr(node, "value", None), list):
+            waiting += [part for item in node.value for part in (item if isinstance(item, tuple) else (item,))]
+        elif node is not None:
+            yield node
