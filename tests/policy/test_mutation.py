@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from pytest_soclab.base import resources
+from pytest_soclab.base.errors import UsageError
 from pytest_soclab.cli import mutate as command
 from pytest_soclab.policy.load import source_of
 from pytest_soclab.policy.model import PolicySource
 from pytest_soclab.policy.mutation import Question, _varied, adequacy, mutants, spread
+from pytest_soclab.policy.own_tests import OwnTests
 
 TEXT = """package soclab.gateway
 
@@ -107,3 +109,43 @@ def test_reach_is_asked_at_l5_too_and_once_a_tool_below(monkeypatch: pytest.Monk
 def test_every_sort_of_question_is_asked_before_any_comes_twice() -> None:
     asked = [(question(level, "a"), None) for level in (2, 2, 2)] + [(Question({"tool": {"name": "b"}}), None)]
     assert [at for at, (one, _) in enumerate(_varied(asked)) if one.input["tool"].get("name") == "b"] == [1]
+
+
+TESTS = """package soclab.gateway_test
+
+test_level if data.soclab.gateway.decision.outcome == "deny" with input as {"level": 2, "tool": {"change": "a"}}
+test_allowed if data.soclab.gateway.decision.outcome == "allow" with input as {"level": 4, "tool": {"change": "a"}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    def write(tests: str) -> PolicySource:
+        (tmp_path / "p.rego").write_text(TEXT)
+        (tmp_path / "p_test.rego").write_text(tests)
+        return source_of(str(tmp_path), {"p.rego": TEXT}, {"soclab": {"settings": {"allowed": ["a", "b"]}}})
+
+    return write
+
+
+def test_the_policys_own_tests_notice_what_no_question_does(folder, opa) -> None:
+    source = folder(TESTS)
+    tests = OwnTests(opa, source)
+    with_tests = adequacy(source, [], own_tests=tests.notice)
+    assert with_tests.by_tests == with_tests.noticed > 0
+    assert adequacy(source, []).noticed == 0
+    left = {mutant.change for mutant in with_tests.survivors}
+    assert "'b' is no longer listed" in left  # no test speaks of it
+    assert "the rule reasons is gone" not in left
+
+
+def test_tests_that_do_not_pass_say_nothing_of_mutants(folder, opa) -> None:
+    with pytest.raises(UsageError, match="do not pass"):
+        OwnTests(opa, folder(TESTS.replace('"deny"', '"allow"')))
+
+
+def test_a_policy_without_tests_is_told_so(folder, tmp_path, opa) -> None:
+    source = folder(TESTS)
+    (tmp_path / "p_test.rego").unlink()
+    with pytest.raises(UsageError, match="leave --own-tests out"):
+        OwnTests(opa, source)

@@ -193,29 +193,36 @@ def adequacy(
     whole = engine(source)
     asked = _varied([(question, _decide(whole, question)) for question in questions])
     whole.close()
-    noticed = invalid = untried = by_tests = 0
+    found: Counter[str] = Counter()
     survivors: list[Mutant] = []
     for mutant in spread(list(mutants(source, kinds)), sample):
         if monotonic() > end:
-            untried += 1
+            found["untried"] += 1
             continue
         try:
             changed = engine(source_of(source.path, mutant.modules, mutant.data, source.names))
         except PolicyError:
-            invalid += 1
+            found["invalid"] += 1
             continue
-        if own_tests is not None and own_tests(mutant):
-            changed.close()
-            by_tests += 1
-            continue
-        at = _first_notice(changed, asked)
+        by = _noticed_by(mutant, changed, asked, own_tests)
         changed.close()
-        if at is None:
-            survivors.append(mutant)
-        else:
-            noticed += 1
-            asked.insert(0, asked.pop(at))  # what noticed one mutant is likely to notice the next
-    return Adequacy(noticed + by_tests, survivors, invalid, untried, by_tests)
+        found[by] += 1
+        survivors += [] if by else [mutant]
+    noticed = found["tests"] + found["question"]
+    return Adequacy(noticed, survivors, found["invalid"], found["untried"], found["tests"])
+
+
+def _noticed_by(
+    mutant: Mutant, changed: Engine, asked: list[_Asked], own_tests: Callable[[Mutant], bool] | None
+) -> str:
+    """Return what notices a mutant, empty where nothing does; the question that did is asked first from then on."""
+    if own_tests is not None and own_tests(mutant):
+        return "tests"
+    at = _first_notice(changed, asked)
+    if at is None:
+        return ""
+    asked.insert(0, asked.pop(at))  # what noticed one mutant is likely to notice the next
+    return "question"
 
 
 _Asked = tuple[Question, Decision | None]
