@@ -32,15 +32,29 @@ def mutate(options: argparse.Namespace, source: PolicySource) -> int:
     """
     lab = Lab(Settings(level=load_results(Path(options.folder)).level.tested.value))
     known = constants(source)
-    asked: dict[Any, Question] = {}
-    for question in (*_recorded(Path(options.folder)), *_reached(lab, known or frozenset())):
-        mark = (alike(question.input, known), question.expected_stop) if known is not None else len(asked)
-        asked.setdefault(mark, question)
+    asked = _Questions(Path(options.folder), lab, known)
     kinds = sorted(lab.registry.changes)
     tests = OwnTests(options.own_tests, source).notice if options.own_tests else None
-    found = adequacy(source, list(asked.values()), kinds, options.seconds, sample=options.sample, own_tests=tests)
-    _tell(found, len(asked))
+    found = adequacy(source, asked, kinds, options.seconds, sample=options.sample, own_tests=tests)
+    _tell(found, asked.put)
     return 0 if not found.untried and found.share * 100 >= options.least else 1
+
+
+class _Questions:
+    """The session's questions and reach's, those that the policy cannot tell apart once; `put` counts them."""
+
+    def __init__(self, folder: Path, lab: Lab, known: frozenset[str] | None) -> None:
+        self._folder, self._lab, self._known = folder, lab, known
+        self.put = 0
+
+    def __iter__(self) -> Iterator[Question]:
+        seen: set[Any] = set()
+        for question in (*_recorded(self._folder), *_reached(self._lab, self._known or frozenset())):
+            mark = (alike(question.input, self._known), question.expected_stop) if self._known is not None else self.put
+            if mark not in seen:
+                seen.add(mark)
+                self.put += 1
+                yield question
 
 
 def _recorded(folder: Path) -> Iterator[Question]:

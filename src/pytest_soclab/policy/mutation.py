@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pytest_soclab.base.clock import monotonic
@@ -174,7 +175,7 @@ def _derived(source: PolicySource) -> Engine:
 
 def adequacy(
     source: PolicySource,
-    questions: Sequence[Question],
+    questions: Iterable[Question],
     kinds: Sequence[str] = (),
     seconds: float = 600.0,
     *,
@@ -190,9 +191,7 @@ def adequacy(
         PolicyError: when the policy itself does not load.
     """
     end = monotonic() + seconds
-    whole = engine(source)
-    asked = _varied([(question, _decide(whole, question)) for question in questions])
-    whole.close()
+    asked = _Asked(engine(source), questions)
     found: Counter[str] = Counter()
     survivors: list[Mutant] = []
     for mutant in spread(list(mutants(source, kinds)), sample):
@@ -208,27 +207,44 @@ def adequacy(
         changed.close()
         found[by] += 1
         survivors += [] if by else [mutant]
+    asked.close()
     noticed = found["tests"] + found["question"]
     return Adequacy(noticed, survivors, found["invalid"], found["untried"], found["tests"])
 
 
-def _noticed_by(
-    mutant: Mutant, changed: Engine, asked: list[_Asked], own_tests: Callable[[Mutant], bool] | None
-) -> str:
-    """Return what notices a mutant, empty where nothing does; the question that did is asked first from then on."""
+def _noticed_by(mutant: Mutant, changed: Engine, asked: _Asked, own_tests: Callable[[Mutant], bool] | None) -> str:
+    """Return what notices a mutant, empty where nothing does."""
     if own_tests is not None and own_tests(mutant):
         return "tests"
-    at = _first_notice(changed, asked)
-    if at is None:
-        return ""
-    asked.insert(0, asked.pop(at))  # what noticed one mutant is likely to notice the next
-    return "question"
+    return "question" if asked.notice(changed) else ""
 
 
-_Asked = tuple[Question, Decision | None]
+_Answered = tuple[Question, Decision | None]
 
 
-def _varied(asked: Sequence[_Asked]) -> list[_Asked]:
+class _Asked:
+    """The questions with the policy's own decisions, put together when the first mutant needs them."""
+
+    def __init__(self, whole: Engine, questions: Iterable[Question]) -> None:
+        self._whole, self._questions = whole, questions
+
+    @cached_property
+    def _answered(self) -> list[_Answered]:
+        return _varied([(question, _decide(self._whole, question)) for question in self._questions])
+
+    def notice(self, changed: Engine) -> bool:
+        """Tell whether a question is decided otherwise; it is asked first from then on."""
+        at = _first_notice(changed, self._answered)
+        if at is not None:
+            self._answered.insert(0, self._answered.pop(at))  # it is likely to notice the next one, too
+        return at is not None
+
+    def close(self) -> None:
+        """Give the policy's own engine back."""
+        self._whole.close()
+
+
+def _varied(asked: Sequence[_Answered]) -> list[_Answered]:
     """Return questions so that each sort, by tool and decision, comes once before any comes twice.
 
     What notices a mutant then mostly stands among the first, and only a mutant that nothing notices costs them all.
@@ -249,7 +265,7 @@ def spread(every: Sequence[Mutant], sample: int) -> Sequence[Mutant]:
     return [every[number * len(every) // sample] for number in range(sample)]
 
 
-def _first_notice(engine: Engine, asked: Sequence[_Asked]) -> int | None:
+def _first_notice(engine: Engine, asked: Sequence[_Answered]) -> int | None:
     return next((at for at, (q, before) in enumerate(asked) if _differs(before, _decide(engine, q), q)), None)
 
 
