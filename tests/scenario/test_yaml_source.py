@@ -70,6 +70,65 @@ def test_scalars_are_what_they_look_like(
     assert type(found) is type(value)
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("a: {?x: 1}", "1:5: found ? before 'x'"),
+        ("a: [?x, y]", "1:5: found ? before 'x'"),
+        ("a: [x:,y]", "1:5: found the text 'x:'"),
+        ("a: {x:}", "1:5: found the text 'x:'"),
+        ("a: {b: x, c: d:}", "1:14: found the text 'd:'"),
+        ("a: [1]#c", "1:7: found # right behind a value"),
+        ('a: "Mail room."# Turn it off', "1:16: found # right behind a value"),
+        ("a: 'x'# c", "1:7: found # right behind a value"),
+        ('a: "one\n  two"# c', "2:7: found # right behind a value"),
+        ("a:\n  - {x: [1]}# c", "2:13: found # right behind a value"),
+    ],
+)
+@pytest.mark.parametrize("c_scanner", [True, False])
+def test_a_mark_that_touches_a_text_is_refused(
+    text: str, place: str, c_scanner: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(yaml_source, "HAS_FAST", c_scanner)
+    with pytest.raises(ScenarioError) as raised:
+        parse(text, "t.yaml")
+    assert f"t.yaml:{place}" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a: ?x", "?x"),
+        ("a: 'say \"x\"# c'", 'say "x"# c'),
+        ('a: say "x"# c', 'say "x"# c'),
+        ("a: x ]# y", "x ]# y"),
+        ('a: |\n  "x"# c\n  [1]# d', '"x"# c\n[1]# d'),
+        ("a: {b: user:x}", {"b": "user:x"}),
+        ("a: {'b:': 1}", {"b:": 1}),
+        ('a: ["b:",c]', ["b:", "c"]),
+        ("a: 'b:'  # c", "b:"),
+    ],
+)
+@pytest.mark.parametrize("c_scanner", [True, False])
+def test_the_same_characters_within_a_text_are_text(
+    text: str, value: Any, c_scanner: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(yaml_source, "HAS_FAST", c_scanner)
+    assert load_plain(text, "t.yaml")["a"] == value
+
+
+@pytest.mark.parametrize("keys", ["null: 1\n~: 2", "1: x\n0x1: y", "true: x\nTrue: y"])
+def test_two_spellings_of_one_key_are_a_fault_and_never_none(keys: str) -> None:
+    with pytest.raises(ScenarioError) as raised:
+        parse(f"id: x\n{keys}\n", "t.yaml")
+    assert raised.value.faults
+    assert "t.yaml:3:1: " in str(raised.value)
+
+
+def test_an_error_is_never_without_a_fault() -> None:
+    assert str(ScenarioError()) == "failed without a reason"
+
+
 TEXT = """\
 id: ATK-001
 given:

@@ -62,7 +62,8 @@ class SoclabError(Exception):
     """The base of every error that the project raises on purpose; it holds one fault or several."""
 
     def __init__(self, *faults: Fault | str) -> None:
-        self.faults: Sequence[Fault] = tuple(f if isinstance(f, Fault) else Fault(f) for f in faults)
+        found = faults or ("failed without a reason",)  # an error without a fault would be listed nowhere
+        self.faults: Sequence[Fault] = tuple(f if isinstance(f, Fault) else Fault(f) for f in found)
         super().__init__(*self.faults)
 
     def __str__(self) -> str:

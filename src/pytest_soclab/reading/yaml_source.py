@@ -19,7 +19,7 @@ from ruamel.yaml.parser import ParserError
 from ruamel.yaml.scanner import ScannerError
 
 from pytest_soclab.base.errors import Fault, ScenarioError, quote
-from pytest_soclab.reading import yaml_words
+from pytest_soclab.reading import yaml_glued, yaml_words
 from pytest_soclab.reading.yaml_core import HAS_FAST, READ_OTHERWISE, reader
 
 MAX_BYTES = 1_048_576
@@ -151,8 +151,8 @@ def _value(text: str, name: str) -> Any:
     try:
         _refuse_odd_text(text, name)
         return _scanned(text, lambda yaml: _guarded(yaml, text, name))
-    except DuplicateKeyError:
-        raise ScenarioError(*_duplicates(text, name)) from None
+    except DuplicateKeyError as error:  # two spellings of one key, such as `null` and `~`, are no duplicates as texts
+        raise ScenarioError(*(_duplicates(text, name) or [_marked(error, text, name)])) from None
     except MarkedYAMLError as error:
         raise ScenarioError(_marked(error, text, name)) from None
     except (OverflowError, ValueError) as error:
@@ -163,6 +163,13 @@ def _value(text: str, name: str) -> Any:
 
 def _guarded(yaml: YAML, text: str, name: str) -> Any:
     _guard(yaml, text, name)
+    if yaml_glued.SUSPECT.search(text):
+        faults = [
+            Fault(one.found, name, one.line, one.column, "", one.expected, one.remedy)
+            for one in islice(yaml_glued.glued(yaml.parse(text), text), MAX_FAULTS)
+        ]
+        if faults:
+            raise ScenarioError(*faults)
     return yaml.load(text)
 
 
