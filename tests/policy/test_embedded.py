@@ -412,3 +412,9 @@ def test_a_fraction_that_the_engine_would_round_is_no_answer(policy_dir, number)
     assert limited.decide({"size": 4.500001}).reasons == ("a", "b")
     with pytest.raises(PolicyUnavailable, match="more than six decimal places"):
         limited.decide({"size": number})
+
+
+@pytest.mark.parametrize("name", ["rego.v1", "future.keywords", "future.keywords.in"])
+def test_an_import_of_the_language_cannot_be_renamed(policy_dir, name):
+    text = DENY.replace("\n\n", f"\n\nimport {name} as x\n\n", 1) + 'reasons contains "a"\n'
+    assert f"found `import {name} as x`, which cannot be renamed" in refusal(policy_dir, text)

@@ -238,3 +238,9 @@ def test_a_number_that_every_yaml_reads_alike_and_text_are_taken(policy_dir, tex
 
 def test_half_a_character_in_json_data_is_refused(policy_dir):
     assert "half of a character" in refused(policy_dir(DECIDES, data__json='{"note": "\\ud800"}'))
+
+
+@pytest.mark.parametrize("word", ["if", "in", "contains", "every"])
+def test_a_keyword_may_be_imported_alone(policy_dir, word):
+    source = load_policy(policy_dir(DECIDES.replace("\n", f"\n\nimport future.keywords.{word}\n", 1)))
+    assert source.modules

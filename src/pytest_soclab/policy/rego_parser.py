@@ -65,8 +65,11 @@ class _ModuleReader(ExpressionReader):
     def _import(self, imports: dict[str, str]) -> None:
         word = self.take()
         path = self._dotted()
-        alias = self.name().text if self.skip("as") else path.rpartition(".")[2]
+        renamed = self.skip("as")
+        alias = self.name().text if renamed else path.rpartition(".")[2]
         if path in ("rego.v1", "future.keywords") or path.startswith("future.keywords."):
+            if renamed:
+                raise self.fault(f"found `import {path} as {alias}`, which cannot be renamed", word, "take `as` out")
             return
         if not path.startswith("data."):
             raise self.fault(f"found `import {path}`, expected a path below data", word, "name a package or data")

@@ -117,15 +117,18 @@ def parse(file: str, text: str) -> Module:
 def _statements(every: Sequence[Token], end: int) -> Iterator[Statement]:
     kept = [token for token in every if token.kind not in ("comment", "newline")]
     starts = [0] if kept else []
-    starts += [i + 1 for i, (before, token) in enumerate(pairwise(kept)) if _begins(before, token)]
+    dotted = [False, *(token.text == "." for token in kept)]
+    starts += [i + 1 for i, (before, token) in enumerate(pairwise(kept)) if _begins(before, token, dotted[i])]
     for first, after in pairwise([*starts, len(kept)]):
         last = kept[after - 1]
         yield Statement(kept[first:after], min(last.start + len(last.text), end))
 
 
-def _begins(before: Token, token: Token) -> bool:
+def _begins(before: Token, token: Token, dotted: bool) -> bool:
+    """Tell whether a token begins a statement; `dotted` says that the one before ends a path, as an import's may."""
     new_line = token.line > before.line and token.depth == 0 and token.kind == "name"
-    return new_line and token.text != "else" and before.text not in _GOES_ON
+    goes_on = before.text in _GOES_ON and not dotted
+    return new_line and token.text != "else" and not goes_on
 
 
 def _dotted(parts: Sequence[Token]) -> str:
