@@ -49,6 +49,17 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def repeats(text: str) -> int:
+    """Read how often each unit is tried."""
+    if positive(text) > _MOST_REPEATS:
+        raise ArgumentTypeError(f"found {text!r}, expected at most {_MOST_REPEATS}")
+    return int(text)
+
+
+_MOST_REPEATS = 1_000
+"""Each repetition of each unit is an item: with more, pytest would only collect."""
+
+
 def seconds(text: str) -> float:
     """Read seconds, at most a day."""
     try:
@@ -99,7 +110,7 @@ _LAB: dict[str, dict[str, Any]] = {
     "report-only": {"action": "store_true", "help": "measure without failing"},
     "assurance-profile": {"metavar": "NAME|PATH", "help": "the ladder to climb (default: default)"},
     "no-reach": {"action": "store_true", "help": "do not try every single call of each incident"},
-    "repeat": {"metavar": "N", "type": positive, "help": "trials of each unit (default 1)"},
+    "repeat": {"metavar": "N", "type": repeats, "help": "trials of each unit (default 1)"},
     "retry": {
         "metavar": "N",
         "type": positive,

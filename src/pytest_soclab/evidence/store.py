@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_soclab.base.errors import ArtifactError
+from pytest_soclab.base.regular import endless
 from pytest_soclab.evidence import folders
 from pytest_soclab.evidence.ledger import Event
 from pytest_soclab.evidence.results import Results, Trial
@@ -213,6 +214,8 @@ def load_results(path: Path) -> Results:
     from pydantic import ValidationError
 
     file = results_path(path)
+    if endless(file):
+        raise ArtifactError(f"{file}: found a pipe or a device, which may never end; give a results.json")
     try:
         return Results.model_validate_json(file.read_bytes())
     except OSError as error:

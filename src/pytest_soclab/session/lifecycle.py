@@ -17,7 +17,7 @@ from pytest_soclab.evidence.session_log import KnownAnswers
 from pytest_soclab.fronts.patience import leave_behind
 from pytest_soclab.options import any_given, distributes, is_incident
 from pytest_soclab.scenario import corpus
-from pytest_soclab.session import leftovers, repeats, selection, state
+from pytest_soclab.session import given, leftovers, repeats, selection, state
 from pytest_soclab.session.command import relative
 from pytest_soclab.session.inventory import inventory, lost, selected
 from pytest_soclab.session.items import ScenarioFile, ScenarioItem
@@ -79,8 +79,9 @@ def _resumed(config: pytest.Config, settings: Settings) -> Resumed | None:
 
 def prepare(config: pytest.Config) -> None:
     """Check the options before anything is collected, and add what they name to the session's arguments."""
-    activate(config)
     settings = settings_of(config)
+    _usage(lambda: given.check(settings, Path(config.invocation_params.dir)))
+    activate(config)
     if settings.bundled:
         selection.point_at_bundled(config)
     if _usage(lambda: wants_gate(settings)):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from pytest_soclab.base.errors import Fault, KnownAnswerError, quote
+from pytest_soclab.base.regular import endless
 
 LARGEST = 50 * 1024 * 1024
 """The largest file that is read, in bytes."""
@@ -31,6 +32,8 @@ def read_bytes(path: str) -> bytes:
     try:
         if place.is_dir():
             refuse("a directory", path, expected="a file", remedy="name the file in it, such as score.md")
+        if endless(place):
+            refuse("a pipe or a device, which may never end", path, expected="a file", remedy="write it to a file")
         with place.open("rb") as stream:
             data = _read(stream, path)
     except (OSError, ValueError) as error:
