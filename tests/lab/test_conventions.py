@@ -154,6 +154,12 @@ def test_the_printed_command_runs_what_was_run(corpus: Corpus, arguments: tuple[
     assert corpus.results()["command"] == first["command"]
 
 
+@pytest.mark.parametrize("flag", ["--lf", "--stepwise"])
+def test_a_selection_by_what_an_earlier_run_left_is_printed(corpus: Corpus, flag: str) -> None:
+    corpus.pytester.runpytest_inprocess("-p", "cacheprovider", "--soclab-no-reach", flag)
+    assert flag in corpus.results()["command"]
+
+
 def test_a_printed_id_of_the_bundled_corpus_can_be_pasted(pytester: pytest.Pytester) -> None:
     run = pytester.runpytest_inprocess
     base = ("-p", "no:cacheprovider", "--soclab-bundled")

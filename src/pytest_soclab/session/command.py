@@ -8,6 +8,8 @@ import pytest
 
 _SINGLE = {"-k": "keyword", "-m": "markexpr"}
 _REPEATED = {"--deselect": "deselect", "--ignore": "ignore", "--ignore-glob": "ignore_glob"}
+_FLAGS = {"--lf": "lf", "--stepwise": "stepwise", "--stepwise-skip": "stepwise_skip"}
+"""What selects by what an earlier run left behind: the printed command says so, for it depends on it, too."""
 
 
 def words(config: pytest.Config) -> tuple[str, ...]:
@@ -17,6 +19,7 @@ def words(config: pytest.Config) -> tuple[str, ...]:
     ]
     for option, name in _REPEATED.items():
         found += [f"{option}={value}" for value in getattr(config.option, name, None) or ()]
+    found += [option for option, name in _FLAGS.items() if getattr(config.option, name, False)]
     return (*found, *named(config))
 
 
