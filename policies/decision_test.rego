@@ -28,3 +28,11 @@ test_missing_field[field] if {
 	answer := gateway.decision with input as object.remove(act, [field])
 	answer.outcome == "deny"
 }
+
+# Whoever calls a tool "observe" that changes something does not get past the rules for changes.
+test_only_what_reads_observes if {
+	reasons(read, {"tool": {"effect": "reversible"}, "incident": {"degraded": true}}) == [
+		"degraded_mode",
+		"entity_scope",
+	]
+}

@@ -38,3 +38,10 @@ test_disclosure[name] if {
 	}
 	reasons(note, case.change) == case.expected
 }
+
+test_an_address_has_one_sign[recipient] if {
+	some recipient in ["a@example.com@evil.example", "x@example.com@", "example.com"]
+	given := object.union(act, {"leaving": {"outside": true, "recipients": [recipient]}})
+	got := reasons(given, {})
+	"external_recipient" in got == recipient != "example.com"
+}

@@ -182,3 +182,29 @@ test_conclusions[name] if {
 	}
 	reasons(case.base, case.change) == case.expected
 }
+
+people_of(accused, cleared) := {"accused": accused, "affected": [], "cleared": cleared, "mentioned": [], "without_role": []}
+
+test_conclusions_about_people_and_records[name] if {
+	some name, case in {
+		"an accused whom evidence names that does not name the case": {
+			"change": object.union(
+				seen([naming(sign_in, ["alex.rivera"]), naming(account, ["alex.rivera"])]),
+				{"people": people_of(["alex.rivera"], [])},
+			),
+			"expected": [],
+		},
+		"a record with evidence beside a target that is none": {
+			"change": object.union(both, {
+				"arguments": {"verdict": "false_positive"},
+				"targets": [note.targets[0], object.union(target, {"value": "dana.fox"})],
+			}),
+			"expected": [],
+		},
+		"a verdict with evidence, and nobody knows who is meant": {
+			"change": object.union(both, {"arguments": {"verdict": "false_positive"}, "people": null}),
+			"expected": ["account_without_role", "unsupported_conclusion"],
+		},
+	}
+	reasons(note, case.change) == case.expected
+}

@@ -90,3 +90,8 @@ test_obligations[name] if {
 	}
 	obligations(case.base, case.change) == case.expected
 }
+
+test_a_recommendation_is_recorded_and_asks_nobody if {
+	recommending := object.union(act, {"level": 3, "arguments": {"user": "alex.rivera", "resolution": "undetermined"}})
+	obligations(recommending, {}) == ["record_only", "redact"]
+}

@@ -125,3 +125,47 @@ test_scope[name] if {
 	}
 	reasons(case.base, case.change) == case.expected
 }
+
+test_targets_of_several_sorts[name] if {
+	some name, case in {
+		"a ticket in scope beside an account out of scope": {
+			"base": act,
+			"change": onto([{"type": "ticket", "value": "T-1"}, {"in_scope": false}]),
+			"expected": ["entity_scope"],
+		},
+		"an account in scope beside an address that is in no scope": {
+			"base": act,
+			"change": onto([{}, {"type": "address", "value": "192.0.2.7", "in_scope": false, "scoped": false}]),
+			"expected": [],
+		},
+		"a plain name beside a declared one with an umlaut": {
+			"base": act,
+			"change": onto([{}, {"value": "jürgen", "ascii": false}]),
+			"expected": [],
+		},
+		"a plain name out of scope beside a declared one with an umlaut": {
+			"base": read,
+			"change": onto([{"in_scope": false, "declared": false}, {"value": "jürgen", "ascii": false}]),
+			"expected": [],
+		},
+	}
+	reasons(case.base, case.change) == case.expected
+}
+
+test_a_window_begins_with_its_first_second if {
+	reasons(act, on({"maintenance": [{"start": act.now, "end": act.now + 60}]})) == ["maintenance_window"]
+	reasons(act, on({"maintenance": [{"start": act.now + 1, "end": act.now + 60}]})) == []
+	reasons(act, on({"maintenance": [{"start": act.now - 60, "end": act.now}]})) == ["maintenance_window"]
+	reasons(act, on({"maintenance": [{"start": act.now - 60, "end": act.now - 1}]})) == []
+}
+
+test_reading_touches_nothing[name] if {
+	some name, change in {
+		"in maintenance": {"maintenance": [window]},
+		"a large network": {"size": 65536},
+		"what watches": {"roles": ["sensor"]},
+		"the last administrator": {"last_of": ["idp_admin"]},
+		"something protected": {"protected": true},
+	}
+	reasons(read, on(change)) == []
+}
