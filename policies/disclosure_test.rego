@@ -40,8 +40,6 @@ test_disclosure[name] if {
 }
 
 test_an_address_has_one_sign[recipient] if {
-	some recipient in ["a@example.com@evil.example", "x@example.com@", "example.com"]
-	given := object.union(act, {"leaving": {"outside": true, "recipients": [recipient]}})
-	got := reasons(given, {})
-	"external_recipient" in got == recipient != "example.com"
+	some recipient in ["a@example.com@evil.example", "x@example.com@"]
+	reasons(act, {"leaving": {"outside": true, "recipients": [recipient]}}) == ["external_recipient"]
 }
