@@ -152,6 +152,21 @@ test_targets_of_several_sorts[name] if {
 	reasons(case.base, case.change) == case.expected
 }
 
+test_records_that_belong_to_no_case if {
+	reasons(read, on({"type": "ticket", "in_scope": false, "scoped": false})) == []
+}
+
+test_names_that_are_genuine[name] if {
+	some name, change in {
+		"in scope": {"ascii": false, "declared": false},
+		"declared": {"ascii": false, "in_scope": false},
+		"of no scope": {"ascii": false, "declared": false, "in_scope": false, "scoped": false},
+		"plain": {"declared": false, "in_scope": false},
+	}
+	reasons(read, on(change)) == []
+	reasons(read, on({"ascii": false, "declared": false, "in_scope": false})) == ["non_ascii_target"]
+}
+
 test_a_window_begins_with_its_first_second if {
 	reasons(act, on({"maintenance": [{"start": act.now, "end": act.now + 60}]})) == ["maintenance_window"]
 	reasons(act, on({"maintenance": [{"start": act.now + 1, "end": act.now + 60}]})) == []

@@ -139,6 +139,11 @@ test_a_target_that_nothing_names_yet[type] if {
 	]
 }
 
+test_a_kind_of_evidence_may_be_short if {
+	piece := naming(object.union(sign_in, {"kind": "k"}), [])
+	reasons(act, object.union(seen([piece]), on({"type": "detection", "value": "new"}))) == []
+}
+
 test_least_levels[name] if {
 	some name, case in {
 		"reading": {"base": read, "least": 1},
