@@ -244,3 +244,8 @@ def test_half_a_character_in_json_data_is_refused(policy_dir):
 def test_a_keyword_may_be_imported_alone(policy_dir, word):
     source = load_policy(policy_dir(DECIDES.replace("\n", f"\n\nimport future.keywords.{word}\n", 1)))
     assert source.modules
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "1e30"])
+def test_a_float_that_is_not_finite_or_too_large_is_refused(policy_dir, number):
+    assert "is not finite or beyond 2^53" in refused(policy_dir(DECIDES, data__json=f'{{"most": {number}}}'))

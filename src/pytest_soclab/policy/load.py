@@ -171,7 +171,9 @@ def _data(path: Path, name: str) -> dict[str, Any]:
 
 def _json(path: Path) -> Any:
     try:
-        value = json.loads(_text(path), object_pairs_hook=_unique, parse_int=_bounded, parse_constant=_bounded)
+        value = json.loads(
+            _text(path), object_pairs_hook=_unique, parse_int=_bounded, parse_float=_finite, parse_constant=_bounded
+        )
     except json.JSONDecodeError as error:
         raise PolicyError(Fault(error.msg, str(path), error.lineno, error.colno, expected="JSON")) from None
     except ValueError as error:
@@ -203,6 +205,13 @@ def _bounded(number: str) -> int:
     if not digits.isdigit() or len(digits) >= _DIGITS or abs(int(number)) > MAX_INTEGER:
         raise ValueError(f"the number {quote(number)} is not finite or beyond 2^53")
     return int(number)
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if abs(value) > MAX_INTEGER:
+        raise ValueError(f"the number {quote(number)} is not finite or beyond 2^53")
+    return value
 
 
 def _merge(into: dict[str, Any], new: Mapping[str, Any], path: Path, where: str = "") -> None:
