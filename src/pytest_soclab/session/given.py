@@ -13,8 +13,8 @@ from pytest_soclab.evidence import folders, store
 
 _READ = ("previous", "prompt", "sheet", "map", "settings", "words", "items", "assurance_profile")
 _WRITTEN = ("sarif", "summary")
-_ADDRESSES = ("agent_url", "model_proxy", "opa_url")
-_REMEDY = "options are kept in results: hand what is secret over in the environment"
+_ADDRESSES = ("agent_url", "model_proxy")
+_REMEDY = "options are kept in results, so leave credentials out and hand them over in the environment"
 
 
 def check(settings: Settings, base: Path) -> None:

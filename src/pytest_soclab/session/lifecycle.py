@@ -79,7 +79,7 @@ def _resumed(config: pytest.Config, settings: Settings) -> Resumed | None:
 
 def prepare(config: pytest.Config) -> None:
     """Check the options before anything is collected, and add what they name to the session's arguments."""
-    settings = settings_of(config)
+    settings = _usage(lambda: settings_of(config))
     _usage(lambda: given.check(settings, Path(config.invocation_params.dir)))
     activate(config)
     if settings.bundled:
